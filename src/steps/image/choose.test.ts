@@ -67,10 +67,10 @@ const chosen = async (input: ConfigInput['image'], more: object = {}) =>
 
 describe('image/choose', () => {
   it.each([
-    ['are right', '600 eth0.nmconnection\n', undefined],
-    ['may be read by others', '644 eth0.nmconnection\n', 'network.bad-keyfile'],
-    ['are not all keyfiles', '600 eth0.nmconnection\n600 README\n', 'network.bad-keyfile'],
-  ])('looks at keyfiles while the disk is as it was: they %s', async (_, printed, code) => {
+    ['are valid', '600 eth0.nmconnection\n', undefined],
+    ['are readable by others', '644 eth0.nmconnection\n', 'network.bad-keyfile'],
+    ['include another file', '600 eth0.nmconnection\n600 README\n', 'network.bad-keyfile'],
+  ])('checks keyfiles that %s', async (_, printed, code) => {
     const keyfile = eth0;
     const host = hostWithFile()
       .withFile('/etc/network', '')
@@ -90,16 +90,16 @@ describe('image/choose', () => {
 
   it.each<readonly [string, (answer: Answering) => FakeHost, string]>([
     [
-      'warns of',
+      'prints a warning',
       (nmcli) => nmcli.prints(eth0, 'the MTU is odd\n'),
       'warn: eth0.nmconnection: the MTU is odd',
     ],
     [
-      'cannot say, for it is not there',
+      'is missing',
       (nmcli) => nmcli.isMissing(),
       'warn: only the form of the keyfiles is checked: nmcli is not on the host',
     ],
-  ])('notes what nmcli %s', async (_, answer, note) => {
+  ])('adds a note when nmcli %s', async (_, answer, note) => {
     const host = hostWithFile()
       .withFile('/etc/network/eth0.nmconnection', eth0)
       .on(['find', '-L', '/etc/network', rest])
@@ -114,7 +114,7 @@ describe('image/choose', () => {
     expect(host.calls.find(({ argv }) => argv === nmcliArgv)?.input).toBe(eth0);
   });
 
-  it('looks at keyfiles once more right before the first loss', async () => {
+  it('checks keyfiles again in checkInputs', async () => {
     const host = fakeHost()
       .on(['find', '-L', '/etc/network', rest])
       .prints('644 eth0.nmconnection\n')
@@ -142,20 +142,20 @@ describe('image/choose', () => {
   const keyfile = eth0;
 
   it.each<readonly [string, (host: FakeHost) => FakeHost, string | undefined]>([
-    ['is right', (host) => nmcliTakes(host.on(gc).prints(printed(keyfile))), undefined],
-    ['lacks its program', (host) => host.on(gc).isMissing(), 'network.no-nmstatectl'],
+    ['is valid', (host) => nmcliTakes(host.on(gc).prints(printed(keyfile))), undefined],
+    ['lacks nmstatectl', (host) => host.on(gc).isMissing(), 'network.no-nmstatectl'],
     [
-      'is wrong',
+      'is invalid',
       (host) => host.on(gc).fails(1, 'NmstateError: InvalidArgument'),
       'network.bad-nmstate',
     ],
-    ['makes something else', (host) => host.on(gc).prints('usage'), 'network.bad-nmstate'],
+    ['yields no keyfiles', (host) => host.on(gc).prints('usage'), 'network.bad-nmstate'],
     [
-      'makes keyfiles that NetworkManager refuses',
+      'yields keyfiles that NetworkManager refuses',
       (host) => host.on(gc).prints(printed(keyfile)).on(nmcliArgv).fails(1, 'Error: no'),
       'network.bad-nmstate',
     ],
-  ])('looks at nmstate while the disk is as it was: it %s', async (_, prepare, code) => {
+  ])('checks nmstate that %s without writing keyfiles', async (_, prepare, code) => {
     const host = prepare(hostWithFile());
     const { failure } = await tryStep(chooseImage, { config: nmstate, facts, host });
     if (code === undefined) expect(failure).toBeUndefined();
@@ -163,7 +163,7 @@ describe('image/choose', () => {
     expect(host.textOf('/opt/install-dir/network/eth0.nmconnection')).toBeUndefined();
   });
 
-  it('passes on what nmstatectl warns of', async () => {
+  it('passes on warnings of nmstatectl', async () => {
     const host = nmcliTakes(hostWithFile())
       .on(gc)
       .prints(
@@ -176,7 +176,7 @@ describe('image/choose', () => {
     ]);
   });
 
-  it('hides a password that nmstatectl shows in its error', async () => {
+  it('hides passwords of the nmstate file that nmstatectl may print', async () => {
     const state =
       '802.1x: { identity: a, private-key-password: 20261128 }\n{"psk": "planted", "mka-cak":\n\'0a1b2c3d\'}';
     const host = hostWithFile().withFile('/opt/host.yaml', state).on(gc);
@@ -190,7 +190,7 @@ describe('image/choose', () => {
     expect(hidden).toEqual(['20261128', 'planted', '0a1b2c3d']);
   });
 
-  it('writes the keyfiles of nmstate right before the first loss, and no others', async () => {
+  it('writes the keyfiles of nmstate in checkInputs and removes others', async () => {
     const folder = '/opt/install-dir/network';
     const host = fakeHost()
       .on(nmcliArgv)
@@ -223,7 +223,7 @@ describe('image/choose', () => {
       'warn: the hardware clock says 2026-11-29T11:01:00.000Z, and the clock of this host 2026-11-29T10:00:00.000Z',
     ],
     [-59, undefined],
-  ])('says that the hardware clock is %i minutes off', async (off, note) => {
+  ])('warns of a hardware clock that is %i minutes off only beyond an hour', async (off, note) => {
     const start = Date.parse('2026-11-29T10:00:00Z');
     const { notes } = await runStep(checkInputs, {
       host: fakeHost().withFile(
@@ -247,9 +247,9 @@ describe('image/choose', () => {
   });
 
   it.each([
-    ['that is saved', [], '/h.ign'],
-    ['that coreos-installer is given', ['--ignition-file=/own.ign'], '/own.ign'],
-  ])('refuses Ignition %s by which kept data is lost', async (_, writerArgs, at) => {
+    ['of the host', [], '/h.ign'],
+    ['given to coreos-installer', ['--ignition-file=/own.ign'], '/own.ign'],
+  ])('refuses Ignition %s that would wipe kept data', async (_, writerArgs, at) => {
     const host = fakeHost().withFile('/h.ign', '{"ignition":{"version":"3.2.0"}}');
     const check = () =>
       tryStep(checkInputs, {
@@ -267,13 +267,13 @@ describe('image/choose', () => {
   });
 
   it.each([
+    ['refuses Ignition with another digest than --ignition-hash', sha256, 'ignition.wrong-digest'],
     [
-      'refuses Ignition of another digest than coreos-installer is given',
-      sha256,
-      'ignition.wrong-digest',
+      'accepts Ignition with the digest of --ignition-hash',
+      createHash('sha256').update(wiping).digest('hex'),
+      undefined,
     ],
-    ['takes Ignition of that digest', createHash('sha256').update(wiping).digest('hex'), undefined],
-  ])('%s, before the disk is lost', async (_, hash, code) => {
+  ])('%s', async (_, hash, code) => {
     const config = { image: { writerArgs: ['--ignition-hash', `sha256-${hash}`] } };
     const host = fakeHost().withFile('/h.ign', wiping);
     const disk = targetOf(coreOsDisk('sda'));
@@ -282,7 +282,7 @@ describe('image/choose', () => {
     else expect(failure).toMatchObject({ code });
   });
 
-  it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
+  it('chooses the osmet image of the live medium without running a command', async () => {
     const host = fakeHost().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
     expect(await chosen({}, { host })).toMatchObject({
       kind: 'live',
@@ -294,7 +294,7 @@ describe('image/choose', () => {
   it.each([
     [512, '/run/media/iso/images/metal.x86_64.raw.gz'],
     [4096, '/run/media/iso/images/metal4k.x86_64.raw.gz'],
-  ])('takes the file for sectors of %i bytes from the medium', async (sectorBytes, expected) => {
+  ])('chooses the file for sectors of %i bytes on the medium', async (sectorBytes, expected) => {
     const host = fakeHost()
       .withFile('/run/media/iso/images/metal.x86_64.raw.gz', '')
       .withFile('/run/media/iso/images/metal4k.x86_64.raw.gz', '')
@@ -307,7 +307,7 @@ describe('image/choose', () => {
     expect(value).toMatchObject({ kind: 'file', path: expected });
   });
 
-  it('leaves it to the writer when nothing is found, and says so', async () => {
+  it('leaves the choice to the writer with a warning when nothing is found', async () => {
     const { value, notes } = await runStep(chooseImage, { facts, host: fakeHost() });
     expect(value.kind).toBe('live');
     expect(notes).toContain(
@@ -315,18 +315,18 @@ describe('image/choose', () => {
     );
   });
 
-  it('fails when the medium is asked for by name and has none', async () => {
+  it('fails when the source is live and the medium has no image', async () => {
     await expect(chosen({ source: 'live' })).rejects.toMatchObject({ code: 'image.no-live-image' });
   });
 
   it.each<[string, Uint8Array, string]>([
     ['a web page', Buffer.from('<html><body>404</body></html>'), 'image.not-an-image'],
     [
-      'made for other sectors',
+      'an image for other sectors',
       Buffer.concat([Buffer.alloc(3584), image]),
       'image.wrong-sector-size',
     ],
-  ])('refuses a file and a URL that is %s', async (_, content, code) => {
+  ])('refuses a file and a URL with %s', async (_, content, code) => {
     const file = tryStep(chooseImage, {
       config: { image: { file: path } },
       facts,
@@ -344,7 +344,7 @@ describe('image/choose', () => {
     expect(JSON.stringify([message, context, events])).not.toMatch(/s3cretpw|abc/);
   });
 
-  it('reads only the beginning of a URL, and keeps its query out of the log', async () => {
+  it('reads only the start of a URL and keeps its credentials and query out of the log', async () => {
     const web = fakeWeb().with(url, image);
     const { value, events } = await runStep(chooseImage, {
       config: { image: { url } },
@@ -358,12 +358,16 @@ describe('image/choose', () => {
 
   it.each<[string, object, readonly boolean[]]>([
     ['has no digest', { image: { url } }, [true]],
-    ['has one', { image: { url, sha256 } }, [false]],
-    ['need not be verified', { image: { url, allowUnverified: true } }, [false]],
-    ['comes with a service', { image: { url }, service: { url: 'https://svc' } }, [false]],
+    ['has a digest', { image: { url, sha256 } }, [false]],
+    ['may be unverified', { image: { url, allowUnverified: true } }, [false]],
+    [
+      'comes with an inventory service',
+      { image: { url }, service: { url: 'https://svc' } },
+      [false],
+    ],
     ['is in a stream', { image: { stream: 'https://m.example/s.json' } }, [true, false]],
   ])(
-    'takes an image by TLS alone where nothing else verifies it: one that %s',
+    'requires verified TLS only when nothing else verifies an image that %s',
     async (...[, config, only]) => {
       const web = fakeWeb().with(url, image).with('https://m.example/s.json', stream);
       await runStep(chooseImage, { config, facts, host: hostWithFile(), web });
@@ -372,7 +376,7 @@ describe('image/choose', () => {
   );
 
   it.each(['/opt/stream.json', 'https://mirror.example/stream.json'])(
-    'finds URL and digest in the stream %s',
+    'finds the URL and the digest in the stream %s',
     async (location) => {
       const host = hostWithFile().withFile('/opt/stream.json', stream);
       const web = fakeWeb().with(url, image).with('https://mirror.example/stream.json', stream);
@@ -387,7 +391,7 @@ describe('image/choose', () => {
   );
 
   it.each([['too large', ' '.repeat(16 * 1024 ** 2 + 1)]])(
-    'refuses stream metadata that is %s, and shows no signature',
+    'refuses stream metadata that is %s without showing its query',
     async (_, content) => {
       const location = 'https://mirror.example/stream.json?sig=abc';
       const { failure } = await tryStep(chooseImage, {
@@ -408,7 +412,7 @@ describe('image/choose', () => {
     ['4.15.3', 'image.not-the-release', 0],
     ['4.16.3', undefined, 0],
     ['4.17.0', undefined, 1],
-  ])('holds the stream against the release %s', async (openshiftVersion, code, warnings) => {
+  ])('compares the stream with the release %s', async (openshiftVersion, code, warnings) => {
     const end = await tryStep(chooseImage, {
       config: { image: { stream: '/opt/stream.json' }, cluster: { openshiftVersion } },
       facts,
@@ -419,7 +423,7 @@ describe('image/choose', () => {
     expect(end.notes.filter((note) => note.startsWith('warn'))).toHaveLength(warnings);
   });
 
-  it('names a node image of another release before the write', async () => {
+  it('refuses a node image of another release', async () => {
     const nodeImage = 'quay.example/node@sha256:1';
     const host = hostWithFile()
       .on(['skopeo', 'inspect', '--config', `docker://${nodeImage}`])
@@ -431,7 +435,7 @@ describe('image/choose', () => {
     });
   });
 
-  it('goes by the tag of a node image that cannot be looked at', async () => {
+  it('checks only the tag of a node image that cannot be inspected', async () => {
     const nodeImage = 'quay.example/node:4.17.1';
     const host = hostWithFile().on(['skopeo', rest]).fails(1, 'unauthorized');
     const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.9' } };

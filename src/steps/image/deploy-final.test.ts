@@ -12,18 +12,18 @@ const failed = (stderr: string): Error =>
 describe('deployFailure', () => {
   it.each([
     ['another architecture', otherArchitecture, 'image.wrong-architecture', false],
-    ['a disk that is too small', noRoom, 'image.no-room', false],
-    ['a pull that is cut', cut, 'image.pull-cut', true],
-    ['a registry that is gone', gone, 'image.registry-unreachable', true],
-    ['something else', 'error: Bootloader write config: x', 'image.deploy-failed', true],
-  ])('tells %s, and whether the node can still get there by itself', (...row) => {
+    ['a full disk', noRoom, 'image.no-room', false],
+    ['an interrupted pull', cut, 'image.pull-cut', true],
+    ['an unreachable registry', gone, 'image.registry-unreachable', true],
+    ['another error', 'error: Bootloader write config: x', 'image.deploy-failed', true],
+  ])('classifies %s and whether the node can still pivot at the first boot', (...row) => {
     const [, stderr, code, can] = row;
     const failure = deployFailure(failed(stderr), image);
     expect(failure).toMatchObject({ code, context: { image } });
     expect(canPivotAtFirstBoot(failure)).toBe(can);
   });
 
-  it('leaves what is not of the program as it is', () => {
+  it('returns a stopped command unchanged', () => {
     const stopped = commandStopped({ argv: ['ostree'], duration: 1 }, 'enough');
     expect(deployFailure(stopped, image)).toBe(stopped);
     expect(canPivotAtFirstBoot(stopped)).toBe(true);
@@ -37,16 +37,16 @@ const ofDisk = '[origin]\nrefspec=rhcos/x86_64/stable\n';
 const origin = (image: string): string =>
   `[origin]\ncontainer-image-reference=ostree-unverified-registry:${image}\n`;
 
-describe('the origins of a disk', () => {
+describe('refuseOrigins', () => {
   it.each([
     ['one image', origin(final)],
     ['one image twice', origin(final) + origin(final)],
-    ['an image of an earlier run beside it', origin(`${final.slice(0, -1)}b`) + origin(final)],
-  ])('may name %s', (_, stdout) => {
+    ['an image of an earlier run besides it', origin(`${final.slice(0, -1)}b`) + origin(final)],
+  ])('accepts %s', (_, stdout) => {
     expect(() => refuseOrigins(ofDisk + stdout, { image: final, source })).not.toThrow();
   });
 
-  it('may name what came from another place of its own registry', () => {
+  it('accepts the final image pulled from another repository of its registry, but not that repository', () => {
     const near = 'quay.example/near/os@sha256:1';
     const check = (stdout: string) => () => refuseOrigins(stdout, { image: final, source: near });
     expect(check(origin(final))).not.toThrow();
@@ -54,11 +54,15 @@ describe('the origins of a disk', () => {
   });
 
   it.each([
-    ['nothing', ofDisk, 'nothing'],
+    ['no image', ofDisk, 'nothing'],
     ['another image', origin('quay.example/other'), 'quay.example/other'],
-    ['where it was pulled from', origin(source), source],
-    ['the registry of that beside it', origin(final) + origin(`${staging}/x`), `${staging}/x`],
-  ])('must not name %s', (_, stdout, found) => {
+    ['the source of the pull', origin(source), source],
+    [
+      'another image of the source registry',
+      origin(final) + origin(`${staging}/x`),
+      `${staging}/x`,
+    ],
+  ])('refuses %s', (_, stdout, found) => {
     expect(() => refuseOrigins(stdout, { image: final, source })).toThrow(
       expect.objectContaining({ code: 'image.wrong-origin', context: { found, image: final } }),
     );

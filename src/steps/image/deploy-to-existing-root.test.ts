@@ -41,7 +41,7 @@ const liveRoot = (): FakeHost => {
 const ran = (host: FakeHost): string[] => host.ran.map((argv) => argv.join(' '));
 
 describe('image/deploy-to-existing-root', () => {
-  it('deploys into a stateroot of its own and asks for a first boot', async () => {
+  it('deploys into a new stateroot and requests a first boot', async () => {
     const host = liveRoot();
     const { value, events } = await runStep(deployToExistingRoot, {
       config: imageWith(),
@@ -69,13 +69,13 @@ describe('image/deploy-to-existing-root', () => {
       'image.registry-unreachable',
     ],
     ['error: something else', 'image.deploy-failed'],
-  ])('names what a registry does wrong: %s', async (stderr, code) => {
+  ])('classifies a failed deployment: %s', async (stderr, code) => {
     const host = liveRoot().on(['ostree', 'container', rest]).fails(1, stderr);
     const { failure } = await tryStep(deployToExistingRoot, { config: imageWith(), host, facts });
     expect(failure).toMatchObject({ code });
   });
 
-  it('lets go of the node image that is still referred to', async () => {
+  it('deletes an existing ref of the node image', async () => {
     const host = liveRoot().on(['stat', rest]).succeeds();
     await runStep(deployToExistingRoot, { config: imageWith(), host, facts });
     expect(ran(host).slice(3, 5)).toEqual([
@@ -84,7 +84,7 @@ describe('image/deploy-to-existing-root', () => {
     ]);
   });
 
-  it.each(['-n', '--copy-network'])('takes the network along with %s', async (flag) => {
+  it.each(['-n', '--copy-network'])('copies the network of the host with %s', async (flag) => {
     const host = liveRoot();
     await runStep(deployToExistingRoot, { config: imageWith([flag]), host, facts });
     expect(ran(host).slice(-5, -3)).toEqual([
@@ -93,7 +93,7 @@ describe('image/deploy-to-existing-root', () => {
     ]);
   });
 
-  it('takes the keyfiles along that are named, in place of those of the host', async () => {
+  it('copies the keyfiles of --network-dir instead of those of the host', async () => {
     const host = liveRoot();
     const config = imageWith(['--copy-network', '--network-dir', '/etc/bootwright/network/']);
     await runStep(deployToExistingRoot, { config, host, facts });
@@ -102,7 +102,7 @@ describe('image/deploy-to-existing-root', () => {
     );
   });
 
-  it('changes kernel arguments once, and not again when it runs again', async () => {
+  it('changes kernel arguments only once when it runs again', async () => {
     let present = 'quiet c';
     const change = 'rpm-ostree kargs --os=install --delete-if-present=c --append=a --append=b';
     const host = liveRoot()
@@ -121,7 +121,7 @@ describe('image/deploy-to-existing-root', () => {
     expect(commands[commands.indexOf(change) + 1]).toBe('ostree admin finalize-staged');
   });
 
-  it('tells from time to time that a long deployment continues', async () => {
+  it('reports every 10 minutes that a long deployment continues', async () => {
     const clock = fakeClock();
     const host = liveRoot();
     host.on(deploy.split(' ')).answers(async (_argv, _host, { signal }) => {

@@ -39,38 +39,38 @@ describe('image/check-hooks', () => {
   it.each<[string, readonly [number, number], string, string?]>([
     ['is a program', [0, 0], '\x7fELF\x02'],
     ['is a script', [0, 0], '#! /usr/bin/bash -e\nset -u\n'],
-    ['is no file', [1, 0], '', 'is not a file on the host'],
-    ['may not be run', [0, 1], '', 'is not executable'],
-    ['is given to a shell', [0, 0], 'echo x\r\n'],
-    ['names no interpreter', [0, 0], '#! \ntrue\n', 'names no program behind #!'],
+    ['is not a file', [1, 0], '', 'is not a file on the host'],
+    ['is not executable', [0, 1], '', 'is not executable'],
+    ['has no #! line', [0, 0], 'echo x\r\n'],
+    ['has an empty #! line', [0, 0], '#! \ntrue\n', 'names no program behind #!'],
     [
-      'was written on Windows',
+      'has Windows line endings',
       [0, 0],
       '#!/bin/sh\r\ntrue\r\n',
       'has Windows line endings: run dos2unix',
     ],
     [
-      'names one that the live system lacks',
+      'names an interpreter that the live system lacks',
       [0, 0],
       '#!/usr/bin/python3 -u\n',
       'needs /usr/bin/python3, which is not on the host',
     ],
-    ['names one by env', [0, 0], '#!/usr/bin/env bash\n'],
-    ['lets env do more', [0, 0], '#!/usr/bin/env -S -u A bash\n'],
-    ['names none by env', [0, 0], '#!/usr/bin/env \n', 'names no program behind #!'],
+    ['names an interpreter by env', [0, 0], '#!/usr/bin/env bash\n'],
+    ['passes options to env', [0, 0], '#!/usr/bin/env -S -u A bash\n'],
+    ['names no interpreter behind env', [0, 0], '#!/usr/bin/env \n', 'names no program behind #!'],
     [
-      'names one by env that the live system lacks',
+      'names an interpreter by env that the live system lacks',
       [0, 0],
       '#!/usr/bin/env python3\n',
       'needs python3, which is not on the host',
     ],
     [
-      'names one by env -S that the live system lacks',
+      'names an interpreter by env -S that the live system lacks',
       [0, 0],
       '#! /usr/bin/env -S python3 -u\n',
       'needs python3, which is not on the host',
     ],
-  ])('a hook that %s', async (...[, [file, executable], content, problem]) => {
+  ])('checks a hook that %s', async (...[, [file, executable], content, problem]) => {
     const host = fakeHost()
       .on(['test', '-f', hook])
       .fails(file)
@@ -104,7 +104,7 @@ describe.each([
   ['before', runBeforeHook],
   ['after', runAfterHook],
 ] as const)('hooks.%s', (name, hookStep) => {
-  it('gets what is installed where, and no password', async () => {
+  it('gets the disk, the image and the proxy without a password in its environment', async () => {
     const host = fakeHost().on([hook]).prints('RAID of http://user:secret@bmc.example is up\n');
     const { notes } = await runStep(hookStep, { config, facts, host });
     expect(notes).toEqual(['info: RAID of http://***@bmc.example is up']);
@@ -123,7 +123,7 @@ describe.each([
     expect(JSON.stringify(call?.env)).not.toContain('secret');
   });
 
-  it('knows no disk of an installation into the running root', async () => {
+  it('gets no disk for an installation into the running root', async () => {
     const host = fakeHost().on([hook]).succeeds();
     const running = { ...config, image: { existingRoot: 'registry.example/os:1' } };
     const none = { disk: undefined, image: undefined };
@@ -134,7 +134,7 @@ describe.each([
     });
   });
 
-  it('has the beginning and the end of its output in the log, and says what is left out', async () => {
+  it('logs the start and the end of its output and the number of omitted lines', async () => {
     const lines = Array.from({ length: 4000 }, (_, at) => `${at} `.padEnd(64, '.'));
     const host = fakeHost().on([hook]).prints(lines.join('\n'));
     const { notes } = await runStep(hookStep, { config, facts, host });
@@ -149,7 +149,7 @@ describe.each([
     );
   });
 
-  it('has the end of its output in the log where it fails', async () => {
+  it('logs its output when it fails', async () => {
     const host = fakeHost()
       .on([hook])
       .fails(1, '', `${'y'.repeat(60_000)}\n${'z'.repeat(10_000)}`);
@@ -157,7 +157,7 @@ describe.each([
     expect(notes).toHaveLength(2);
   });
 
-  it('ends the installation when it fails', async () => {
+  it('fails the installation when it fails', async () => {
     const host = fakeHost().on([hook]).fails(3, 'no controller at http://a:b@bmc.example');
     const { failure } = await tryStep(hookStep, { config, facts, host });
     expect(failure).toMatchObject({
@@ -171,7 +171,7 @@ describe.each([
     [2, 2],
     [0, 1],
     [5000, 1440],
-  ])('ends the installation after its limit of %i min', async (given, effective) => {
+  ])('fails the installation after its limit of %i min', async (given, effective) => {
     const clock = fakeClock();
     const host = fakeHost({ clock }).on([hook]).hangs();
     const limited = { ...config, hooks: { ...config.hooks, minutes: given } };

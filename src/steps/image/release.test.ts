@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareLines, lineOfBuild, lineOfVersion, refuseOtherRelease } from './release.ts';
 
-describe('the line of a release', () => {
+describe('the minor version of a release', () => {
   it.each([
     ['4.16.2', '4.16'],
     ['4.17', '4.17'],
@@ -9,7 +9,7 @@ describe('the line of a release', () => {
     ['9.6.20250523-0', undefined],
     ['latest', undefined],
     ['', undefined],
-  ])('of the version %j is %s', (version, line) => {
+  ])('for version %j is %s', (version, line) => {
     expect(lineOfVersion(version)).toBe(line);
   });
 
@@ -19,7 +19,7 @@ describe('the line of a release', () => {
     ['9.6.20250523-0', undefined],
     ['39.20240101.3.0', undefined],
     ['', undefined],
-  ])('of the build %j is %s', (build, line) => {
+  ])('for build %j is %s', (build, line) => {
     expect(lineOfBuild(build)).toBe(line);
   });
 
@@ -42,7 +42,7 @@ describe('a node image for a cluster of 4.17', () => {
   };
   it.each([
     ['a build of 4.18', digest, inspected({ version: '418.94.202501010000-0' })],
-    ['a version of OpenShift 4.19', digest, inspected({ 'io.openshift.release': '4.19.0' })],
+    ['the OpenShift version 4.19', digest, inspected({ 'io.openshift.release': '4.19.0' })],
     ['the tag 4.16', 'registry.example:5000/node:v4.16.1@sha256:abc', ''],
   ])('is refused by %s', (_, image, text) => {
     expect(() => check(image, text)).toThrow(
@@ -57,11 +57,11 @@ describe('a node image for a cluster of 4.17', () => {
   });
 
   it.each([
-    ['has its line', digest, inspected({ version: '417.94.202501010000-0' }), '4.17'],
+    ['has its minor version', digest, inspected({ version: '417.94.202501010000-0' }), '4.17'],
     ['has its tag', 'quay.example/ocp/node:4.17.2-x86_64', 'Error', '4.17'],
     ['reports a version of RHEL', digest, inspected({ version: '9.6.20250523-0' }), '4.17'],
-    ['reports nothing', 'registry.example:5000/node', inspected({}), '4.17'],
-    ['comes to a cluster without a version', digest, inspected({ version: '418.94.2-0' }), ''],
+    ['has no labels', 'registry.example:5000/node', inspected({}), '4.17'],
+    ['is for a cluster without a version', digest, inspected({ version: '418.94.2-0' }), ''],
   ])('is accepted when it %s', (...[, image, text, line]) => {
     expect(() => check(image, text, line)).not.toThrow();
   });

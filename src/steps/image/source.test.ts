@@ -9,22 +9,26 @@ const sha256 = 'a'.repeat(64);
 
 type ImageInput = ConfigInput['image'];
 
-describe('the image source', () => {
+describe('resolveImage', () => {
   it.each<[string, ImageInput, object]>([
-    ['nothing', {}, { kind: 'live' }],
-    ['the medium by name', { source: 'live', url }, { kind: 'live' }],
+    ['no settings', {}, { kind: 'live' }],
+    ['source live', { source: 'live', url }, { kind: 'live' }],
     ['a file', { file }, { kind: 'file' }],
     ['a URL', { url }, { kind: 'url' }],
     ['a stream', { stream }, { kind: 'stream' }],
     ['all three', { file, url, stream }, { kind: 'file' }],
     ['a URL and a stream', { url, stream }, { kind: 'url' }],
-    ['one by name', { file, url, stream, source: 'stream' }, { kind: 'stream' }],
-    ['further arguments', { file, writerArgs: ['--append-karg', 'x'] }, { kind: 'file' }],
-  ])('is found for %s', (_, image, expected) => {
+    ['source stream', { file, url, stream, source: 'stream' }, { kind: 'stream' }],
+    [
+      'a file and other writer arguments',
+      { file, writerArgs: ['--append-karg', 'x'] },
+      { kind: 'file' },
+    ],
+  ])('finds the source for %s', (_, image, expected) => {
     expect(resolveImage(Config.parse({ image }))).toMatchObject(expected);
   });
 
-  it('is the address that was given', () => {
+  it('keeps the whole URL', () => {
     const found = resolveImage(Config.parse({ image: { url: `${url}?sign=x` } }));
     expect(found.place.reveal()).toBe(`${url}?sign=x`);
   });
@@ -35,14 +39,14 @@ describe('the image source', () => {
     [['-f/a.raw']],
     [['--stream', 'testing']],
     [['--offline']],
-  ])('stands among the arguments of the writer: %j', (writerArgs) => {
+  ])('finds the source in the writer arguments: %j', (writerArgs) => {
     const config = Config.parse({ image: { file, writerArgs } });
     expect(resolveImage(config)).toMatchObject({ kind: 'writer-args' });
     expect(explainImage(config)).toContain('is among the coreos-installer arguments');
   });
 
   it.each<['file' | 'url' | 'stream']>([['file'], ['url'], ['stream']])(
-    'is refused when it is %s by name and not set',
+    'refuses source %s when it is not set',
     (source) => {
       const config = Config.parse({ image: { source } });
       expect(() => resolveImage(config)).toThrow(
@@ -57,8 +61,8 @@ describe('the image source', () => {
 
   it.each<[string, ImageInput]>([
     ['the live medium', { sha256 }],
-    ['the arguments of the writer', { sha256, writerArgs: ['--image-url', 'https://a.example'] }],
-  ])('is refused when a digest is given that %s cannot be held against', (_, image) => {
+    ['the writer arguments', { sha256, writerArgs: ['--image-url', 'https://a.example'] }],
+  ])('refuses a digest with %s', (_, image) => {
     expect(() => resolveImage(Config.parse({ image }))).toThrow(
       expect.objectContaining({ code: 'image.digest-unusable', kind: 'input' }),
     );
@@ -75,18 +79,18 @@ describe('the image source', () => {
       { stream, nodeImage: 'q.example/n:4.16' },
       `from the stream ${stream}: image.stream is set; its sha256 is enforced; q.example/n:4.16 is checked against the release`,
     ],
-  ])('is explained: %j', (image, explanation) => {
+  ])('explains %j', (image, explanation) => {
     expect(explainImage(Config.parse({ image }))).toBe(explanation);
   });
 });
 
-describe('an image that nothing verifies', () => {
+describe('an unverified image', () => {
   const http = 'http://a.example/i.raw';
   it.each<[string, ConfigInput]>([
     ['a URL', { image: { url: http } }],
     ['a stream', { image: { stream: 'http://a.example/stream.json' } }],
-    ['arguments for coreos-installer', { image: { writerArgs: ['-u', http] } }],
-  ])('is refused from %s by plain http, unless it is asked for', (_, input) => {
+    ['writer arguments', { image: { writerArgs: ['-u', http] } }],
+  ])('is refused from %s over plain HTTP unless it is allowed or a service is set', (_, input) => {
     const config = (differs: ConfigInput['image'], service = '') =>
       Config.parse({ service: { url: service }, image: { ...input.image, ...differs } });
     expect(() => resolveImage(config({}))).toThrow(
@@ -104,7 +108,7 @@ describe('an image that nothing verifies', () => {
     ['a digest', { image: { url: http, sha256: 'a'.repeat(64) } }],
     ['a file', { image: { file: '/i.raw' } }],
     ['the medium', {}],
-  ])('is not one by %s', (_, input) => {
+  ])('is not assumed for %s', (_, input) => {
     expect(resolveImage(Config.parse(input)).unverified).toBeUndefined();
   });
 });

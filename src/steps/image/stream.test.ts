@@ -58,7 +58,7 @@ describe('stream metadata', () => {
     ['x86_64', 4096, 'metal4k.raw.gz', '4k.raw.gz'],
     ['s390x', 512, 's390x.raw.xz', 'raw.xz'],
   ])(
-    'has for %s with sectors of %i bytes the image %s',
+    'contains for %s with sectors of %i bytes the image %s',
     async (...[architecture, sectorBytes, name, format]) => {
       expect(await find(JSON.stringify(metadata), architecture, sectorBytes)).toMatchObject({
         url: `https://mirror.example/${name}`,
@@ -69,10 +69,10 @@ describe('stream metadata', () => {
   );
 
   it.each([
-    ['an architecture it does not know', 'riscv64', 512],
+    ['an unknown architecture', 'riscv64', 512],
     ['an architecture without metal images', 'aarch64', 512],
-    ['a sector size it has no image for', 's390x', 4096],
-  ])('has none for %s', async (_, architecture, sectorBytes) => {
+    ['a sector size without an image', 's390x', 4096],
+  ])('contains no image for %s', async (_, architecture, sectorBytes) => {
     await expect(find(JSON.stringify(metadata), architecture, sectorBytes)).rejects.toMatchObject({
       code: 'image.not-in-stream',
       kind: 'input',
@@ -80,10 +80,10 @@ describe('stream metadata', () => {
   });
 
   it.each([
-    ['no JSON', '<html>'],
+    ['not JSON', '<html>'],
     ['another document', '{"releases": []}'],
-    ['a digest that is none', JSON.stringify(metadata).replaceAll('b'.repeat(64), 'b')],
-  ])('is refused when it is %s', async (_, text) => {
+    ['an invalid digest', JSON.stringify(metadata).replaceAll('b'.repeat(64), 'b')],
+  ])('is refused: %s', async (_, text) => {
     await expect(find(text, 'x86_64', 512)).rejects.toMatchObject({
       code: 'image.stream-unreadable',
       context: { origin: '/s.json' },

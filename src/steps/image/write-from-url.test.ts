@@ -40,7 +40,7 @@ function relayEnding(outcome: Partial<RelayOutcome>) {
 }
 
 describe('image/write', () => {
-  it('hands an image at a URL on through the relay', async () => {
+  it('streams an image from a URL through the relay', async () => {
     const { imageRelay, served, closed } = relayEnding({ sha256: 'a'.repeat(64) });
     const host = writingHost()
       .on(writer.argv('--image-url', 'http://127.0.0.1:4711/metal.raw.gz'))
@@ -65,7 +65,7 @@ describe('image/write', () => {
     expect(closed()).toBe(1);
   });
 
-  it('reads the stream again for the whole address of its image', async () => {
+  it('reads the stream again for the whole URL and fails when it has changed', async () => {
     const location = 'https://m.example/metal.raw.gz?sig=abc';
     const image: ChosenImage = {
       kind: 'url',
@@ -106,7 +106,7 @@ describe('image/write', () => {
     expect(JSON.stringify((failure as AgentError).context)).not.toContain('abc');
   });
 
-  it('shows no credentials among the arguments and in the words of the writer', async () => {
+  it('hides credentials in the arguments and the output of the writer', async () => {
     const url = 'https://user:s3cretpw@m.example/a?sig=abc';
     const args = ['--image-url', url];
     const host = writingHost()
@@ -129,8 +129,8 @@ describe('image/write', () => {
       { failure: imageRelayFailure('image.wrong-digest', 'another sha256') },
       'image.wrong-digest',
     ],
-    ['the writer did not read to the end', { bytes: 5 }, 'image.cut'],
-  ])('leaves a disk that does not boot when %s', async (_, outcome, code) => {
+    ['the writer did not read the whole image', { bytes: 5 }, 'image.cut'],
+  ])('makes the disk unbootable when %s', async (_, outcome, code) => {
     const { imageRelay } = relayEnding(outcome);
     const host = writingHost().on(['coreos-installer', rest]).prints('', writer.done);
     const { failure } = await tryStep(writeImage, {
@@ -142,7 +142,7 @@ describe('image/write', () => {
     expect(ran(host).slice(-2)).toEqual([disk.zero, disk.wipe]);
   });
 
-  it('says that the networks differ when the writer cannot reach the relay', async () => {
+  it('fails with image.relay-unreachable when the writer never asked the relay', async () => {
     const { imageRelay } = relayEnding({ isAsked: false });
     const host = writingHost()
       .on(['coreos-installer', rest])

@@ -26,7 +26,7 @@ const part = (number: number, partlabel: string, partuuid: string) => ({
 });
 
 describe('image/write', () => {
-  it('runs the writer with nothing but the Ignition and the disk for the live image', async () => {
+  it('runs the writer with only the Ignition and the disk for the live image', async () => {
     const host = writingHost().on(writer.argv()).prints('', writer.done);
     const { value, progress } = await runStep(writeImage, { host, facts: writeFacts() });
     expect(ran(host)).toEqual([writer.argv()]);
@@ -72,7 +72,7 @@ describe('image/write', () => {
     [{}, []],
     [{ file: '/a.raw' }, ['--image-file', '/a.raw']],
     [{ stream: '/s.json' }, ['--image-url', 'http://127.0.0.1:<port>/<image>']],
-  ])('is planned with the command that it runs: %j', (image, words) => {
+  ])('plans the command that it runs: %j', (image, words) => {
     const plan = describeRole(
       { name: 'r', title: '', ladder: 'master', steps: [writeImage] },
       Config.parse({ image }),
@@ -88,7 +88,7 @@ describe('image/write', () => {
 });
 
 describe('image/write', () => {
-  it('gives up when neither the writer nor the disk moves for half an hour', async () => {
+  it('gives up when neither the writer nor the disk makes progress for 30 minutes', async () => {
     const clock = fakeClock();
     const host = writingHost(clock).withFile('/sys/block/sda/stat', ' 1 2 3 4 5 6 700 8 9');
     host.on(writer.argv()).hangs(writer.read(60));
@@ -108,7 +108,7 @@ describe('image/write', () => {
     expect(ran(host)).toEqual([writer.argv(), disk.zero, disk.wipe]);
   });
 
-  it('waits for a slow disk as long as it takes sectors', async () => {
+  it('waits for a slow disk while it writes sectors', async () => {
     const clock = fakeClock();
     const host = writingHost(clock);
     const slow = {
@@ -126,27 +126,24 @@ describe('image/write', () => {
   it.each([
     ['ends', 3, undefined, 1],
     ['does not end', Infinity, 'disk.locked', 0],
-  ])(
-    'waits for a writer that an earlier run left behind, and it %s',
-    async (...[, polls, code, writes]) => {
-      const clock = fakeClock();
-      const host = writingHost(clock).on(writer.argv()).prints('', writer.done);
-      let left = polls;
-      const lock: typeof host.lock = (name, signal) =>
-        --left < 0 ? host.lock(name, signal) : Promise.resolve(undefined);
-      const { failure, events } = await tryStep(writeImage, {
-        host: { ...host, lock },
-        clock,
-        facts: writeFacts(),
-      });
-      expect((failure as AgentError | undefined)?.code).toBe(code);
-      const status = 'a command of an earlier run still writes to /dev/sda';
-      expect(events).toContainEqual(expect.objectContaining({ status }));
-      expect(ran(host)).toHaveLength(writes);
-    },
-  );
+  ])('waits for a writer of an earlier run that %s', async (...[, polls, code, writes]) => {
+    const clock = fakeClock();
+    const host = writingHost(clock).on(writer.argv()).prints('', writer.done);
+    let left = polls;
+    const lock: typeof host.lock = (name, signal) =>
+      --left < 0 ? host.lock(name, signal) : Promise.resolve(undefined);
+    const { failure, events } = await tryStep(writeImage, {
+      host: { ...host, lock },
+      clock,
+      facts: writeFacts(),
+    });
+    expect((failure as AgentError | undefined)?.code).toBe(code);
+    const status = 'a command of an earlier run still writes to /dev/sda';
+    expect(events).toContainEqual(expect.objectContaining({ status }));
+    expect(ran(host)).toHaveLength(writes);
+  });
 
-  it('runs the writer under a lock that stays with it', async () => {
+  it('runs the writer under a lock of its own', async () => {
     const host = writingHost().on(writer.argv()).prints('', writer.done);
     await runStep(writeImage, { host, facts: writeFacts() });
     const [call] = host.calls.filter(({ argv }) => argv[0] === 'coreos-installer');
@@ -155,7 +152,7 @@ describe('image/write', () => {
 });
 
 describe('image/write', () => {
-  it('tries three times, makes the disk unbootable each time, and counts again', async () => {
+  it('tries three times, makes the disk unbootable after each failure and restarts progress', async () => {
     const cut = `${writer.read(7)}${writer.read(40)}\nError: decoding\n\nCaused by:\n    end of file before message length reached\n`;
     const host = writingHost()
       .on(writer.argv())
@@ -176,7 +173,7 @@ describe('image/write', () => {
     expect(progress.map(({ percent }) => percent)).toEqual([7, 40, 7, 40, 3, 7, 12, 100]);
   });
 
-  it('leaves a disk alone that the writer found busy', async () => {
+  it('does not wipe a disk that the writer found busy', async () => {
     const busy =
       'Partitions in use on /dev/sda:\n    /dev/sda1 mounted on /x\nError: checking for exclusive access to /dev/sda\n\nCaused by:\n    found busy partitions\n';
     const host = writingHost().on(writer.argv()).fails(1, busy);
@@ -185,7 +182,7 @@ describe('image/write', () => {
     expect(ran(host)).toEqual([writer.argv(), writer.argv(), writer.argv()]);
   });
 
-  it('has 2.4 seconds for partitions that boot when the run is stopped', async () => {
+  it('wipes bootable partitions within 2.4 s when the run is stopped', async () => {
     const stop = new AbortController();
     const disks = disk.lsblk(
       ['EFI-SYSTEM', 'boot', 'root'].map((label, index) => part(index + 2, label, `A${index}`)),
@@ -213,7 +210,7 @@ describe('image/write', () => {
       ['--config-file', '/opt/writer.yaml'],
       ['--config-file', '/opt/writer.yaml'],
     ],
-  ])('keeps partitions that %s keeps, and wipes only what boots', async (_what, args, others) => {
+  ])('keeps partitions saved by %s and wipes only bootable ones', async (_what, args, others) => {
     const disks = disk.lsblk([
       part(2, 'EFI-SYSTEM', 'AA'),
       part(3, 'boot', 'BB'),
@@ -242,7 +239,7 @@ describe('image/write', () => {
   });
 
   it.each([['is gone', '3', writingHost(), sfdiskOutput([3, 'boot', 129])]])(
-    'writes nothing when what it is to keep %s',
+    'writes nothing when a kept partition %s',
     async (...[, number, host, table]) => {
       host.on(tableArgv('/dev/sda')).prints(table);
       const config = { image: { writerArgs: ['--save-partindex', number] } };
@@ -252,7 +249,7 @@ describe('image/write', () => {
     },
   );
 
-  it('makes the disk unbootable when the run is stopped in the middle', async () => {
+  it('makes the disk unbootable within 2.4 s when the run is stopped', async () => {
     const clock = fakeClock({ auto: false });
     const run = new AbortController();
     const host = writingHost(clock).on(writer.argv()).hangs(writer.read(60));
@@ -268,9 +265,9 @@ describe('image/write', () => {
 
   it.each([
     ['does not write to', 1, []],
-    ['does not wipe, when the write has failed,', 2, [writer.argv()]],
-    ['does not wipe, once its table is lost,', 3, [writer.argv(), disk.zero]],
-  ])('%s a disk that has taken the name since', async (...[, reads, expected]) => {
+    ['does not wipe, after a failed write,', 2, [writer.argv()]],
+    ['does not wipe, after its table is zeroed,', 3, [writer.argv(), disk.zero]],
+  ])('%s a disk that has taken the device name', async (...[, reads, expected]) => {
     const of = (serial: string): string => disk.lsblk([], serial);
     const host = writingHost()
       .on(writer.argv())

@@ -53,51 +53,51 @@ const ended = (text: string, more: { exitCode?: number; isRelayUnasked?: boolean
   );
 };
 
-describe('what the writer said', () => {
+describe('writerFailure', () => {
   it.each([
-    ['the kernel holds the disk', reread, 'disk.busy'],
-    ['there is no partition', noPartitions, 'image.no-boot-partition'],
-    ['gpg ended before the image did', gpg, 'image.bad-signature'],
-    ['gpg refused', 'Error: GPG verification failure', 'image.bad-signature'],
+    ['the disk is busy', reread, 'disk.busy'],
+    ['there are no partitions', noPartitions, 'image.no-boot-partition'],
+    ['gpg ended early', gpg, 'image.bad-signature'],
+    ['gpg failed', 'Error: GPG verification failure', 'image.bad-signature'],
     [
       'there is no udev',
       'Error: udevd socket missing; are we running in a container',
       'image.no-udev',
     ],
     [
-      'something follows the image',
+      'there is trailing data',
       'Error: found trailing data after compressed stream',
       'image.corrupt',
     ],
     [
-      'the disk is broken',
+      'there is an I/O error',
       'Error: x\n\nCaused by:\n    Input/output error (os error 5)',
       'image.disk-error',
     ],
     [
-      'the live medium has none',
+      'the live medium has no image',
       'Error: cannot perform offline install; metadata missing',
       'image.no-live-image',
     ],
     [
-      'a kept partition is in the way',
+      'a kept partition collides',
       'Caused by:\n    collision with partition 5 at offset 1',
       'image.collides',
     ],
-    ['something new', 'Error: a sentence nobody knows', 'image.writer-failed'],
-    ['nothing', '', 'image.writer-failed'],
-  ])('%s', (_, text, code) => {
+    ['the error is unknown', 'Error: a sentence nobody knows', 'image.writer-failed'],
+    ['there is no output', '', 'image.writer-failed'],
+  ])('classifies the output when %s', (_, text, code) => {
     expect(ended(text)).toMatchObject({ code, context: { disk: '/dev/sda' } });
   });
 
-  it('is no sentence but bad usage with exit code 2', () => {
+  it('reports bad usage for exit code 2', () => {
     expect(ended("error: unexpected argument '--nope' found", { exitCode: 2 })).toMatchObject({
       code: 'image.writer-arguments',
       kind: 'input',
     });
   });
 
-  it('means, when nobody asked the relay, that the networks differ', () => {
+  it('reports an unreachable relay when nothing asked it, unless the disk is busy', () => {
     expect(ended(refused, { isRelayUnasked: true })).toMatchObject({
       code: 'image.relay-unreachable',
       kind: 'host',
@@ -109,7 +109,7 @@ describe('what the writer said', () => {
 const recorded = (name: string, folder = 'coreos-installer'): string =>
   readFileSync(resolve(import.meta.dirname, `../../../mocks/logs/${folder}/${name}.txt`), 'utf8');
 
-describe('what the real coreos-installer was recorded to say', () => {
+describe('writerFailure for recorded output of coreos-installer', () => {
   it.each([
     [
       'busy-disk',
@@ -154,14 +154,14 @@ describe('what the real coreos-installer was recorded to say', () => {
       'fetching image URL',
       "fetching 'http://images.example/absent.raw': HTTP status client error (404 Not Found) for url (http://images.example/absent.raw)",
     ],
-  ])('%s', (name, code, said, why) => {
+  ])('classifies %s', (name, code, said, why) => {
     const { message, ...report } = reportOf(ended(recorded(name)));
     expect(message).toBe(`write to /dev/sda (serial LAB01) failed: ${said}`);
     expect(report).toMatchObject({ code });
     expect(report.why).toBe(why);
   });
 
-  it('a DASD that another system has open', () => {
+  it('classifies a DASD that another system uses', () => {
     const { code, why } = reportOf(ended(recorded('dasd-in-use', 's390x')));
     expect(code).toBe('disk.busy');
     expect(why).toContain('Disk in use');
@@ -186,7 +186,7 @@ describe('what the real coreos-installer was recorded to say', () => {
     });
   });
 
-  it('nothing', () => {
+  it('reports the exit code when there is no output', () => {
     expect(reportOf(ended(''))).toMatchObject({
       message: expect.stringMatching(/gave no reason$/) as string,
       why: 'coreos-installer ended with exit code 1',

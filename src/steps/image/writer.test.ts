@@ -5,13 +5,13 @@ import { followWriter, parseWriterLine } from './writer.ts';
 
 const MiB = 1024 ** 2;
 
-describe('a progress line of the writer', () => {
+describe('parseWriterLine', () => {
   it.each([
     ['Read disk 45.5 MiB/113.7 MiB (40%)', 45.5 * MiB, 113.7 * MiB, 40],
     ['Read disk 1.0 GiB/2.0 GiB (50%)', 1024 * MiB, 2048 * MiB, 50],
     ['Read disk 100 B/4.4 KiB (2%)', 100, 4505.6, 2],
     ['Read disk 45.512345678 MiB/113.7 MiB (40.02813%)', 45.512345678 * MiB, 113.7 * MiB, 40],
-  ])('%s', (...[line, bytes, totalBytes, percent]) => {
+  ])('reads %s', (...[line, bytes, totalBytes, percent]) => {
     expect(parseWriterLine(line)).toEqual({
       bytes: Math.round(bytes),
       totalBytes: Math.round(totalBytes),
@@ -19,11 +19,11 @@ describe('a progress line of the writer', () => {
     });
   });
 
-  it('without a total has no percentage', () => {
+  it('reads a line without a total without a percentage', () => {
     expect(parseWriterLine('Read disk 90.7 MiB')).toEqual({ bytes: Math.round(90.7 * MiB) });
   });
 
-  it.each(['Reading signature from /a.sig', '(40%)', ''])('is not %j', (line) => {
+  it.each(['Reading signature from /a.sig', '(40%)', ''])('ignores %j', (line) => {
     expect(parseWriterLine(line)).toBeUndefined();
   });
 });
@@ -43,8 +43,8 @@ function following() {
   };
 }
 
-describe('following the writer', () => {
-  it('tells percentage, speed and the time that is left', () => {
+describe('followWriter', () => {
+  it('reports the percentage, the speed and the remaining time', () => {
     const { at } = following();
     expect(at(seconds(1), read(10))).toEqual({
       info: '10%',
@@ -58,21 +58,21 @@ describe('following the writer', () => {
     });
   });
 
-  it('takes the speed from the last lines, not from the whole', () => {
+  it('calculates the speed from recent lines', () => {
     const { at } = following();
     for (let second = 1; second <= 20; second += 1) at(seconds(second), read(second));
     const slow = at(seconds(120), read(21));
     expect(slow?.bytesPerSecond).toBeLessThan(1024 ** 2);
   });
 
-  it('says a line once, and nothing of other lines', () => {
+  it('reports a percentage once and ignores other lines', () => {
     const { at } = following();
     expect(at(seconds(1), read(100))).toMatchObject({ info: '100%' });
     expect(at(seconds(2), read(100))).toBeUndefined();
     expect(at(seconds(3), 'Writing Ignition config')).toBeUndefined();
   });
 
-  it('tells the amount in large steps when there is no total', () => {
+  it('reports the amount in large steps without a total', () => {
     const { at } = following();
     const infos = [100, 400, 600, 900, 1200].map(
       (MiB, second) => at(seconds(second + 1), `Read disk ${MiB}.0 MiB`)?.info,
@@ -80,7 +80,7 @@ describe('following the writer', () => {
     expect(infos).toEqual(['', '', '512 MiB', '512 MiB', '1024 MiB']);
   });
 
-  it('tells that it stands, or that the disk is still busy', () => {
+  it('tells a stalled write from a flushing disk', () => {
     const { at, writer } = following();
     at(minutes(1), read(40));
     expect([writer.phase(), writer.isFlushing()]).toEqual(['40%, stalled', false]);
@@ -90,11 +90,11 @@ describe('following the writer', () => {
   });
 });
 
-describe('a DASD that is formatted first', () => {
+describe('followWriter for a DASD that is formatted first', () => {
   const install = new URL('../../../mocks/logs/s390x/dasd-install.txt', import.meta.url);
   const lines = readFileSync(install, 'utf8').split(/[\r\n]+/);
 
-  it('moves with each cylinder, and is reported each so many percent', () => {
+  it('sees movement with each cylinder and reports formatting in steps', () => {
     const { at, writer } = following();
     const reports = lines.flatMap((line, index) => at(minutes(index), line) ?? []);
     const infos = reports.map(({ info }) => info);
@@ -117,7 +117,7 @@ describe('a DASD that is formatted first', () => {
     expect(formatting.writer.phase()).toBe('formatting the disk: 100%, stalled');
   });
 
-  it('leaves no progress among what is kept of the words', () => {
+  it('keeps no progress lines in the output', () => {
     const output = followWriter(() => 0);
     lines.forEach(output.take);
     expect(output.lines().filter((line) => line.startsWith('cyl'))).toEqual([]);
@@ -130,7 +130,7 @@ it.each([
   ['Resetting partition table', true],
   // Before coreos-installer 0.10.
   ['Error: checking for exclusive access to /dev/sda', false],
-])('%s: the disk is touched: %s', (line, expected) => {
+])('hasTouchedDisk after %s: %s', (line, expected) => {
   const output = followWriter(() => 0);
   output.take(line);
   expect(output.hasTouchedDisk()).toBe(expected);
