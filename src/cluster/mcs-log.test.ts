@@ -61,16 +61,16 @@ it('addressesAsking returns addresses that do not keep the log in memory', () =>
     return process.memoryUsage().heapUsed;
   };
   let written = 'http: TLS handshake error from 192.168.111.5:41234: EOF\n'.repeat(10_000);
-  const asked = new Set<string>();
+  const found = new Set<string>();
   const before = heap();
   for (let host = 100; host < 130; host += 1) {
     written += line(`address:"192.168.126.${host}:32780"`);
     for (const address of addressesAsking(Buffer.from(written).toString('utf8')))
-      asked.add(address);
+      found.add(address);
   }
   // Thirty times the log is more than fifteen megabytes.
   expect(heap() - before).toBeLessThan(8_000_000);
-  expect(asked.size).toBe(30);
+  expect(found.size).toBe(30);
 });
 
 it.each([

@@ -13,7 +13,7 @@ import {
   operatorReport,
 } from './operators.ts';
 
-/** `Available=True said` as a condition. */
+/** Parses a text such as `Available=True well` into a condition. */
 const condition = (words: string) => {
   const [, type = '', status = '', message = ''] = /^(\w+)=(\w+) ?(.*)$/.exec(words) ?? [];
   return { type, status, message };

@@ -37,7 +37,7 @@ const hostWith = (...disks: readonly BlockDevice[]): FakeHost => {
 
 const sda = blockDevice('sda', { serial: 'S1', sizeBytes: 20 * gibibyte });
 const nvme = blockDevice('nvme0n1', { serial: 'N1' });
-const mute = (): FakeHost => hostWith(nvme).on(['nvme', rest]).isMissing();
+const withoutNvme = (): FakeHost => hostWith(nvme).on(['nvme', rest]).isMissing();
 
 /**
  * A drive with these abilities; its log returns the given texts in turn and then repeats the last.
@@ -249,12 +249,12 @@ describe('disk/erase', () => {
   });
 
   it.each<[string, () => FakeHost]>([
-    ['wipefs --all /', mute],
+    ['wipefs --all /', withoutNvme],
     ['nvme sanitize-log', () => nvmeHost({ sanicap: 2 })],
     ['nvme sanitize ', () => nvmeHost({ sanicap: 2 })],
     ['nvme format', () => nvmeHost({ oacs: 2 })],
-    ['blkdiscard --secure', mute],
-    ['blkdiscard --zeroout', mute],
+    ['blkdiscard --secure', withoutNvme],
+    ['blkdiscard --zeroout', withoutNvme],
     ['blockdev --rereadpt', () => nvmeHost({ oacs: 2 })],
   ])('checks the disk again right before %s', async (command, makeHost) => {
     const lines = ({ ran }: FakeHost): readonly string[] => ran.map((argv) => argv.join(' '));

@@ -277,9 +277,9 @@ describe('disk/set-boot-entry', () => {
     ['bootlist skips the disk', bootlistSays('Device sda does not appear to be valid.')],
   ])(
     'warns and continues when %s',
-    async (_what, break_: (host: ReturnType<typeof fakeHost>) => unknown) => {
+    async (_what, prepare: (host: ReturnType<typeof fakeHost>) => unknown) => {
       const { host } = uefiHost();
-      break_(host);
+      prepare(host);
       const { notes } = await runStep(setBootEntry, { host, facts });
       expect(notes).toHaveLength(1);
       expect(notes[0]).toMatch(/^warn: the boot order could not be confirmed/);

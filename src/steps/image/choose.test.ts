@@ -180,11 +180,11 @@ describe('image/choose', () => {
     const state =
       '802.1x: { identity: a, private-key-password: 20261128 }\n{"psk": "planted", "mka-cak":\n\'0a1b2c3d\'}';
     const host = hostWithFile().withFile('/opt/host.yaml', state).on(gc);
-    const said = 'invalid type: integer `20261128`, expected a string';
+    const stderr = 'invalid type: integer `20261128`, expected a string';
     const { failure, hidden } = await tryStep(chooseImage, {
       config: nmstate,
       facts,
-      host: host.fails(1, said),
+      host: host.fails(1, stderr),
     });
     expect(failure).toMatchObject({ code: 'network.bad-nmstate' });
     expect(hidden).toEqual(['20261128', 'planted', '0a1b2c3d']);

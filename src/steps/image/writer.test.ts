@@ -128,7 +128,7 @@ describe('followWriter for a DASD that is formatted first', () => {
 it.each([
   ['Read disk 1.0 MiB/113.7 MiB (0%)', true],
   ['Resetting partition table', true],
-  // Before coreos-installer 0.10.
+  // coreos-installer before 0.10 prints this line.
   ['Error: checking for exclusive access to /dev/sda', false],
 ])('hasTouchedDisk after %s: %s', (line, expected) => {
   const output = followWriter(() => 0);
