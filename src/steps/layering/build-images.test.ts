@@ -31,9 +31,9 @@ function freshHost(...given: Parameters<typeof laneHost>) {
 
 describe('layering/build-images', () => {
   it.each([
-    ['of that stream', 'rhel-9', undefined],
-    ['of another', 'rhel-10', 'layering.image-stream'],
-  ])('asks whether the base is of the stream of its pool: %s', async (...[, stream, code]) => {
+    ['of the same stream', 'rhel-9', undefined],
+    ['of another stream', 'rhel-10', 'layering.image-stream'],
+  ])('builds only on a base of the OS stream of its pool: %s', async (...[, stream, code]) => {
     const host = freshHost();
     const labels = { 'io.openshift.os.streamclass': 'rhel-9' };
     const config = JSON.stringify({ architecture: 'amd64', config: { Labels: labels } });
@@ -49,7 +49,7 @@ describe('layering/build-images', () => {
     expect(builds(host).length > 0).toBe(code === undefined);
   });
 
-  it('names proxies without their passwords, and leaves no credentials behind', async () => {
+  it('passes proxies without passwords and removes the credentials', async () => {
     const { host } = run();
     await runStep(buildImages, run(host));
     const [build] = builds(host);
@@ -62,7 +62,7 @@ describe('layering/build-images', () => {
     expect([...host.files.keys()].filter((path) => path.includes('/auth/'))).toEqual([]);
   });
 
-  it('keeps the MachineConfig from other users of the host', async () => {
+  it('writes the build context readable for root only', async () => {
     const { host } = run();
     await runStep(buildImages, run(host));
     const written = [...host.files].filter(([path]) => path.startsWith(`${scratch}/context/`));
@@ -74,7 +74,7 @@ describe('layering/build-images', () => {
     expect(host.ran).toContainEqual(['install', '--directory', '--mode', '0700', ...folders]);
   });
 
-  it('takes certificates and entitlement of the host, and the settings of its machines', async () => {
+  it('uses the certificates and entitlement of the host and the policy of the MachineConfig', async () => {
     const bundle = { kind: 'ConfigMap', data: { 'ca-bundle.crt': 'CERTIFICATE' } };
     const files = [{ path: '/etc/containers/policy.json', contents: { source: 'data:,%7B%7D' } }];
     const served = { config: { ignition: { version: '3.5.0' }, storage: { files } } };
@@ -98,7 +98,7 @@ describe('layering/build-images', () => {
     ]);
   });
 
-  it('does not build again what an earlier run verified and pushed', async () => {
+  it('does not rebuild an image that an earlier run verified and pushed', async () => {
     const host = laneHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).prints(builtDigest);
     const { value } = await runStep(buildImages, run(host));
@@ -107,14 +107,14 @@ describe('layering/build-images', () => {
   });
 
   it.each([
-    ['once more when it lost its network', 'layering.build-cut-off', 'Curl error (28): Timeout', 2],
+    ['again after a network error', 'layering.build-cut-off', 'Curl error (28): Timeout', 2],
     [
-      'never when it is wrong',
+      'only once after a build error',
       'layering.build-failed',
       'error: Packages not found: httpdd\nError: while running runtime: exit status 1',
       1,
     ],
-  ])('tries a build %s', async (...[, code, stderr, times]) => {
+  ])('runs a build %s', async (...[, code, stderr, times]) => {
     const host = freshHost().on(['podman', '--root', rest]).fails(1, stderr);
     const { failure } = await tryStep(buildImages, run(host));
     expect(failure).toMatchObject({ code, context: { log: `${scratch}/build.log` } });
@@ -123,7 +123,7 @@ describe('layering/build-images', () => {
     for (const line of stderr.split('\n')) expect(String(failure)).toContain(line);
   });
 
-  it('ends a build that takes too long', async () => {
+  it('fails a build that takes too long', async () => {
     const clock = fakeClock();
     const host = freshHost(clock).on(['podman', '--root', rest]).hangs();
     const { failure } = await tryStep(buildImages, { ...run(host), clock });
@@ -133,7 +133,7 @@ describe('layering/build-images', () => {
     });
   });
 
-  it('pushes nothing that is not as it should be', async () => {
+  it('does not push an image without its labels', async () => {
     const host = freshHost();
     host.on(['skopeo', 'inspect', '--config', rest]).prints('{"architecture":"amd64"}');
     const { failure } = await tryStep(buildImages, run(host));
@@ -142,9 +142,9 @@ describe('layering/build-images', () => {
   });
 
   it.each([
-    ['is not pushed', 'of its own', ''],
-    ['is pushed with a warning', 'that its base has', 'bootwright-saw lint failed\n'],
-  ])('an image %s when bootc finds faults %s', async (...[, , ofBase]) => {
+    ['is not pushed', 'that the base does not have', ''],
+    ['is pushed with a warning', 'that its base has too', 'bootwright-saw lint failed\n'],
+  ])('an image %s when bootc lint reports findings %s', async (...[, , ofBase]) => {
     const host = freshHost();
     const usual = laneHost();
     host.on(['podman', '--root', rest]).answers(async (argv) => {
@@ -169,9 +169,9 @@ describe('layering/build-images', () => {
   });
 
   it.each([
-    ['is looked into again', 2, undefined],
+    ['is inspected again', 2, undefined],
     ['is not pushed', 3, 'layering.image-unreadable'],
-  ])('an image %s when the end of %d times is lost', async (...[, lost, code]) => {
+  ])('an image %s when %d inspections are cut off', async (...[, lost, code]) => {
     const host = freshHost();
     const usual = laneHost();
     let times = 0;
@@ -191,7 +191,7 @@ describe('layering/build-images', () => {
     expect(host.ran.some((argv) => argv.includes('push'))).toBe(code === undefined);
   });
 
-  it('needs a program that builds', async () => {
+  it('fails without a build program', async () => {
     const host = freshHost().on(['podman', '--version']).isMissing();
     expect((await tryStep(buildImages, run(host))).failure).toMatchObject({
       code: 'layering.no-builder',

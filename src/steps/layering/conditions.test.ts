@@ -23,7 +23,7 @@ describe('conditions of the configuration', () => {
   });
 
   describe('buildsOsImages', () => {
-    it('needs a disk', () => {
+    it('is false without an install disk', () => {
       const config = Config.parse({
         layering: { mode: 'on' },
         image: { existingRoot: 'quay.io/release/os' },
@@ -46,7 +46,7 @@ describe('withReleaseFallback', () => {
     note: vi.fn(),
   });
 
-  it('takes being stopped for no failure', async () => {
+  it('does not fall back when the run is stopped', async () => {
     const stopped = AbortSignal.abort(new Error('stopped'));
     await expect(withReleaseFallback(scopeOf('fallback-stock', stopped), failing)).rejects.toThrow(
       'stopped',

@@ -23,7 +23,7 @@ describe('the block of the machine-config-server', () => {
   const config = { cluster: { openshiftVersion: '4.21.0' } };
   const facts = { request: requestFor(['master']) };
 
-  /** A systemd that knows whether it watches the file, and a mv that moves. */
+  /** A host whose systemd watches the file or not, and whose mv moves it. */
   function host({ isArmed = false } = {}): FakeHost {
     let armed = isArmed;
     const machine: FakeHost = fakeHost();
@@ -49,7 +49,7 @@ describe('the block of the machine-config-server', () => {
   }
 
   describe('layering/hold-config-server', () => {
-    it('has systemd wait for the file', async () => {
+    it('starts a path unit that moves the file away', async () => {
       const machine = host();
       await runStep(blockConfigServer, { host: machine, config, facts });
       expect(machine.ran.at(-1)).toEqual([
@@ -64,7 +64,7 @@ describe('the block of the machine-config-server', () => {
       ]);
     });
 
-    it('does so once', async () => {
+    it('does not start the unit again', async () => {
       const machine = host({ isArmed: true });
       await runStep(blockConfigServer, { host: machine, config, facts });
       expect(machine.ran).not.toContainEqual(blockArgv);
@@ -75,14 +75,14 @@ describe('the block of the machine-config-server', () => {
     const held = () =>
       host({ isArmed: true }).withFile(blockedControllerConfig, 'kind: ControllerConfig');
 
-    it('ends the hold before it puts the file back, else that would be held at once', async () => {
+    it('stops the unit before it restores the file', async () => {
       const machine = held();
       await runStep(unblockConfigServer, { host: machine, config, facts });
       expect(machine.ran).toEqual([endBlockArgv, unblockArgv]);
       expect(machine.textOf(controllerConfig)).toBe('kind: ControllerConfig');
     });
 
-    it('does without a file that was never held', async () => {
+    it('leaves a file that was never moved', async () => {
       const machine = host().withFile(controllerConfig, 'as it came');
       await runStep(unblockConfigServer, { host: machine, config, facts });
       expect(machine.textOf(controllerConfig)).toBe('as it came');
@@ -99,7 +99,7 @@ describe('layering/serve-images', () => {
   const pools = ['master', 'worker'];
   const facts = { published: publishedFor(pools) };
   const fileOf = (pool: string): string => renderedFor(pool).file;
-  /** A host on which `systemd-run` has started the unit, or has not. */
+  /** A host whose unit is active once `systemd-run` has started it. */
   const emptyHost = () => {
     let isActive = false;
     const machine = fakeHost().on(['install', rest]).succeeds();
@@ -116,14 +116,14 @@ describe('layering/serve-images', () => {
       emptyHost(),
     );
 
-  it('watches nothing where no image is served from here', async () => {
+  it('runs nothing without an image for the masters', async () => {
     const machine = host();
     const published = publishedFor(['worker']);
     await runStep(serveImages, { host: machine, config, facts: { ...facts, published } });
     expect(machine.ran).toEqual([]);
   });
 
-  it('fails when the file does not keep it', async () => {
+  it('fails when the file is not written', async () => {
     const machine = host();
     const lossy = {
       ...machine,
@@ -133,7 +133,7 @@ describe('layering/serve-images', () => {
     expect(failure).toMatchObject({ code: 'layering.not-served' });
   });
 
-  it('fails when the file has gone', async () => {
+  it('fails when the file is missing', async () => {
     const { failure } = await tryStep(serveImages, { host: emptyHost(), config, facts });
     expect(failure).toMatchObject({ code: 'layering.not-rendered' });
   });

@@ -104,7 +104,7 @@ describe('the final OS image', () => {
   });
 
   describe('image/overwrite-os', () => {
-    it('puts the final system on the disk, with the kernel arguments of both', async () => {
+    it('deploys the final OS image with the kernel arguments of the writer and the MachineConfig', async () => {
       const host = hostWith(sda);
       const writerArgs = ['--append-karg', 'ip=eth0:dhcp', '--copy-network', '--delete-karg', 'x'];
       const { notes } = await overwrite({ host, writerArgs });
@@ -129,7 +129,7 @@ describe('the final OS image', () => {
       ]);
     });
 
-    it('fetches the rendered config from the machine-config-server, and waits until it is up', async () => {
+    it('fetches the rendered config from the machine-config-server once it is up', async () => {
       const { host, web } = comingUp();
       const { events } = await overwrite({ host, web });
       expect(ran(host)).toContain(deploy(' --karg crashkernel=1G --karg nosmt'));
@@ -152,7 +152,7 @@ describe('the final OS image', () => {
       expect(ran(host)).toEqual(expect.arrayContaining([mount, grow]));
     });
 
-    it('waits until udev knows the partitions that were just written', async () => {
+    it('waits until udev reports the new partitions', async () => {
       const host = hostWith(sda);
       const unread = sda.children.map((child) => ({ ...child, label: '', partLabel: '' }));
       let polls = 0;
@@ -166,26 +166,26 @@ describe('the final OS image', () => {
       expect(ran(host)).toContain('mount /dev/sda4 /mnt');
     });
 
-    it('gives up on a disk without them after a minute', async () => {
+    it('gives up on a disk without partitions', async () => {
       const host = hostWith({ ...sda, children: [] });
       const { notes } = await overwrite({ host, disk: sda });
       expect(notes).toHaveLength(1);
       expect(ran(host)).not.toContain('mount /dev/sda4 /mnt');
     });
 
-    it('says bare metal where the command line of the live system says nothing', async () => {
+    it('defaults to the platform metal', async () => {
       const host = hostWith(sda).on(['cat', '/proc/cmdline']).prints('');
       await overwrite({ host });
       expect(ran(host)).toContain(deploy(' --karg crashkernel=1G --karg nosmt', 'metal'));
     });
 
-    it('leaves a disk of s390x as it is', async () => {
+    it('does nothing on s390x', async () => {
       const host = hostWith(sda).on(['uname', '-m']).prints('s390x');
       await overwrite({ host });
       expect(ran(host)).toEqual(['uname -m']);
     });
 
-    it('writes to a disk that an earlier run has left frozen', async () => {
+    it('thaws each file system after mounting it', async () => {
       const host = hostWith(sda);
       const { notes } = await overwrite({ host });
       expect(notes).toEqual([]);
@@ -208,7 +208,7 @@ describe('the final OS image', () => {
         'umount /mnt/boot',
         ['fsfreeze --unfreeze /mnt/boot', 'umount /mnt/boot', 'umount /mnt', 'setenforce 1'],
       ],
-    ])('undoes what is left when it fails at %s, and does not fail', async (_, broken, undone) => {
+    ])('cleans up and does not fail the step when %s fails', async (_, broken, undone) => {
       const host = hostWith(sda).on(broken.split(' ')).fails(1, 'error: no');
       const { notes } = await overwrite({ host });
       expect(notes).toEqual([
@@ -220,10 +220,10 @@ describe('the final OS image', () => {
     });
 
     it.each<[string, (host: FakeHost) => unknown]>([
-      ['is not there', (host) => host.on(['getenforce']).isMissing()],
-      ['is off', (host) => host.on(['getenforce']).prints('Disabled')],
-      ['only tells', (host) => host.on(['getenforce']).prints('Permissive')],
-    ])('touches SELinux neither before nor after where it %s', async (_, set) => {
+      ['is missing', (host) => host.on(['getenforce']).isMissing()],
+      ['is disabled', (host) => host.on(['getenforce']).prints('Disabled')],
+      ['is permissive', (host) => host.on(['getenforce']).prints('Permissive')],
+    ])('does not change SELinux when it %s', async (_, set) => {
       const host = hostWith(sda)
         .on(['setenforce', rest])
         .fails(1, 'setenforce: SELinux is disabled');
@@ -234,16 +234,16 @@ describe('the final OS image', () => {
     });
 
     it.each([
-      ['points nowhere', '{"ignition":{"version":"3.2.0"}}'],
-      ['embeds nothing that can be read', pointerTo('data:,{}')],
-    ])('tells and continues when the Ignition %s', async (_, ignition) => {
+      ['has no pointer', '{"ignition":{"version":"3.2.0"}}'],
+      ['embeds an unreadable config', pointerTo('data:,{}')],
+    ])('adds a note and continues when the Ignition %s', async (_, ignition) => {
       const host = hostWith(sda, ignition);
       const { notes } = await overwrite({ host });
       expect(notes).toHaveLength(1);
       expect(ran(host)).toEqual(['uname -m']);
     });
 
-    it('stops when the run is stopped, with nothing left mounted', async () => {
+    it('unmounts everything when the run is stopped', async () => {
       const run = new AbortController();
       const host = hostWith(sda);
       host.on(['xfs_growfs', '/mnt']).answers(() => {
@@ -260,14 +260,14 @@ describe('the final OS image', () => {
     const workers = publishedFor(['worker']);
 
     it.each([
-      ['nothing is known of one', undefined, undefined, false],
+      ['no image is known', undefined, undefined, false],
       ['it was built', published, undefined, true],
-      ['it was built for workers alone', workers, undefined, false],
+      ['it was built for workers only', workers, undefined, false],
       ['it could not be built', released, undefined, false],
-      ['a worker found none', undefined, { kind: 'release', why: 'none' }, false],
+      ['a worker found no image', undefined, { kind: 'release', why: 'none' }, false],
       ['a worker has it on its disk', undefined, { kind: 'deployed' }, true],
       ['a worker gets it at its first boot', undefined, { kind: 'first-boot', why: 'x' }, true],
-    ] as const)('is booted first when %s', (...[, built, boot, isBooted]) => {
+    ] as const)('is booted when expected: %s', (...[, built, boot, isBooted]) => {
       expect(bootsBuiltImage(built, boot)).toBe(isBooted);
     });
   });
@@ -322,7 +322,7 @@ spec:
 
   const commandsOf = (host: FakeHost): readonly string[] => host.ran.map((argv) => argv.join(' '));
 
-  it('does not freeze the file system that the registry writes to', async () => {
+  it('syncs instead of freezing the file system of the registry', async () => {
     const host = hostWith();
     await tryStep(deployOwn, settings(host));
     expect(commandsOf(host)).not.toContain('fsfreeze --freeze /mnt');
@@ -331,15 +331,15 @@ spec:
 
   it.each([
     ['the registry of this host', originOf(staged)],
-    ['nothing', '[origin]\nrefspec=rhcos/x86_64/stable\n'],
-  ])('never leaves a disk that follows %s', async (_, origins) => {
+    ['no image', '[origin]\nrefspec=rhcos/x86_64/stable\n'],
+  ])('refuses a disk whose origin is %s and unmounts it', async (_, origins) => {
     const host = hostWith(origins);
     const { failure } = await tryStep(deployOwn, settings(host));
     expect(failure).toMatchObject({ code: 'image.wrong-origin' });
     expect(commandsOf(host).slice(-2)).toEqual(['umount /mnt/boot', 'umount /mnt']);
   });
 
-  it('fails when the first boot could not do it either', async () => {
+  it('fails when the first boot could not pull the image either', async () => {
     const host = hostWith();
     host.on(['ostree', rest]).fails(1, 'Writing content object: No space left on device');
     const { failure } = await tryStep(deployOwn, settings(host));
@@ -379,7 +379,7 @@ describe('layering/deploy-worker-image', () => {
       .on(['ostree', rest])
       .fails(1, `Error: Performing deployment\n\nCaused by:\n    0: ${stderr}`);
 
-  it('puts the image on the disk, under the name that the node will say', async () => {
+  it('deploys the image under its final name', async () => {
     const host = hostWith();
     const { value, notes } = await deploy({ host });
     expect(value).toEqual({ kind: 'deployed' });
@@ -389,7 +389,7 @@ describe('layering/deploy-worker-image', () => {
     ]);
   });
 
-  it('trusts the certificates of the cluster', async () => {
+  it('uses the certificates of the cluster', async () => {
     const host = hostWith();
     const { certificates } = workerFiles;
     await deploy({ host, worker: { kind: 'served', ...found, certificates } });
@@ -397,7 +397,7 @@ describe('layering/deploy-worker-image', () => {
   });
 
   it.each(['connection refused', 'unexpected EOF', 'something else'])(
-    'leaves it to the first boot when the deployment fails with %s',
+    'leaves the image to the first boot when the deployment fails with %s',
     async (stderr) => {
       const { value, notes } = await deploy({ host: failing(stderr) });
       expect(value).toMatchObject({ kind: 'first-boot' });
@@ -407,7 +407,7 @@ describe('layering/deploy-worker-image', () => {
     },
   );
 
-  it('leaves s390x to the first boot', async () => {
+  it('leaves the image to the first boot on s390x', async () => {
     const host = hostWith().on(['uname', '-m']).prints('s390x');
     expect((await deploy({ host })).value).toMatchObject({ kind: 'first-boot' });
     expect(deployments(host)).toEqual([]);
@@ -419,13 +419,13 @@ describe('layering/deploy-worker-image', () => {
   it.each([
     [noRoom, 'image.no-room'],
     [other, 'image.wrong-architecture'],
-  ])('promises nothing when the first boot could not do it either: %s', async (stderr, code) => {
+  ])('follows the failure policy when the first boot would fail too: %s', async (stderr, code) => {
     expect((await deploy({ host: failing(stderr) })).failure).toMatchObject({ code });
     const { value } = await deploy({ host: failing(stderr), failurePolicy: 'fallback-stock' });
     expect(value).toMatchObject({ kind: 'release' });
   });
 
-  it('fails by any policy when the cluster serves what does not fit', async () => {
+  it('fails despite fallback-stock when the cluster serves the image itself', async () => {
     const { failure } = await deploy({
       host: failing(noRoom),
       worker: { kind: 'served', ...found },
@@ -434,7 +434,7 @@ describe('layering/deploy-worker-image', () => {
     expect(failure).toMatchObject({ code: 'image.no-room' });
   });
 
-  it('tells when what was served is gone', async () => {
+  it('fails when the saved config is missing', async () => {
     const host = hostWith();
     await host.remove(workerFiles.served, new AbortController().signal);
     const { failure } = await deploy({ host });
@@ -473,7 +473,7 @@ describe('layering/overlay-worker-config', () => {
     },
   });
 
-  it('makes an Ignition with which the node joins as one that runs the image', async () => {
+  it('writes an Ignition that embeds the served config with the image', async () => {
     const host = hostWith();
     await runStep(overlayWorkerConfig, settings(host));
     const pointer = readPointer(parseConfig(host.textOf(overlaid) ?? ''));
@@ -485,7 +485,7 @@ describe('layering/overlay-worker-config', () => {
     expect(host.textOf(ignition)).toBe(workerPointer);
   });
 
-  it('fails, with nothing left mounted, where the disk does not hold what was written', async () => {
+  it('fails and unmounts when the disk differs from the written config', async () => {
     const host = hostWith().on(['cmp', rest]).fails(1, 'differ: byte 1');
     const { failure } = await tryStep(overlayWorkerConfig, settings(host));
     expect(failure).toMatchObject({ code: 'command.failed' });

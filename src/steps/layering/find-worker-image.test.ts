@@ -31,7 +31,7 @@ describe('layering/find-worker-image', () => {
 
   const kept = { rendered, served: workerFiles.served, authFile: workerFiles.authFile };
 
-  it('finds the image under the name of the rendered MachineConfig', async () => {
+  it('finds the image by the tag of the rendered MachineConfig', async () => {
     const host = searchingHost();
     const { value } = await find({ host });
     expect(value).toEqual({ kind: 'overlay', image, ...kept });
@@ -42,7 +42,7 @@ describe('layering/find-worker-image', () => {
     ]);
   });
 
-  it('keeps what it needs as secrets, and none of it in a command', async () => {
+  it('stores the pull secret and the config with mode 0600 and not in a command', async () => {
     const host = searchingHost();
     await find({ host });
     expect(host.textOf(workerFiles.authFile)).toBe(workerCase.secret);
@@ -52,7 +52,7 @@ describe('layering/find-worker-image', () => {
     expect(host.ran.flat().join(' ')).not.toContain('eDp5');
   });
 
-  it('trusts what the cluster trusts', async () => {
+  it('uses the certificates of the served config', async () => {
     const host = searchingHost();
     const web = fakeWeb().with(url, servedToWorker(undefined, { hasCertificate: true }));
     const { value } = await find({ host, web });
@@ -61,7 +61,7 @@ describe('layering/find-worker-image', () => {
     expect(host.ran.flat()).toContain('--cert-dir');
   });
 
-  it('takes the image that the cluster serves by itself, and asks no registry', async () => {
+  it('uses the image that the cluster serves without asking the registry', async () => {
     const other = `registry.example/ocl/worker@sha256:${'c'.repeat(64)}`;
     const host = searchingHost();
     const { value } = await find({ host, web: fakeWeb().with(url, servedToWorker(other)) });
@@ -69,7 +69,7 @@ describe('layering/find-worker-image', () => {
     expect(host.ran.filter(([program]) => program === 'skopeo')).toEqual([]);
   });
 
-  it('takes the image of its repository that a MachineConfig of the pool names', async () => {
+  it('uses the image of its repository that a MachineConfig names', async () => {
     const host = searchingHost();
     const pinned = servedToWorker(undefined, { osImage: image });
     const { value } = await find({ host, web: fakeWeb().with(url, pinned) });
@@ -84,9 +84,9 @@ describe('layering/find-worker-image', () => {
   });
 
   it.each([
-    ['is not there yet', 'reading manifest rendered-worker: manifest unknown'],
-    ['is not shown to strangers', 'reading manifest rendered-worker: unauthorized'],
-    ['lies in a registry that is away', 'dial tcp 192.0.2.1:443: connect: connection refused'],
+    ['does not exist yet', 'reading manifest rendered-worker: manifest unknown'],
+    ['needs authorization', 'reading manifest rendered-worker: unauthorized'],
+    ['is in an unreachable registry', 'dial tcp 192.0.2.1:443: connect: connection refused'],
   ])('waits for an image that %s', async (_, stderr) => {
     const host = searchingHost();
     let polls = 0;
@@ -105,7 +105,7 @@ describe('layering/find-worker-image', () => {
     );
   });
 
-  it('does not wait for what no time can mend', async () => {
+  it('fails at once on a certificate error', async () => {
     const host = searchingHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'x509: unknown authority');
     const { failure } = await find({ host });
@@ -116,7 +116,7 @@ describe('layering/find-worker-image', () => {
     ['fail', { failure: { code: 'wait.timed-out' } }],
     ['fallback-stock', { value: { kind: 'release' } }],
   ] as const)(
-    'ends by the failure policy %s after half an hour',
+    'follows the failure policy %s when the image does not appear',
     async (failurePolicy, expected) => {
       const host = searchingHost();
       host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
@@ -130,7 +130,7 @@ describe('layering/find-worker-image', () => {
   });
 
   it.each(['registry.example/a/b/c', 'registry.example/ocl:tag', 'localhost:5000/ocl', 'ocl'])(
-    'refuses the repository %s, which the cluster would not take, whatever the policy',
+    'refuses the repository %s despite fallback-stock',
     async (name) => {
       const layering = { repository: name, failurePolicy: 'fallback-stock' } as const;
       const { failure } = await find({ layering });
@@ -139,7 +139,7 @@ describe('layering/find-worker-image', () => {
   );
 });
 
-describe('layering/find-worker-image, where nobody has said where images lie', () => {
+describe('layering/find-worker-image without a configured repository', () => {
   const { image, repository, url } = workerCase;
 
   const config: ConfigInput = { role: 'worker', image: { skipMcoReboot: true } };
@@ -154,15 +154,15 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
 
   const served = (text: string): FakeWeb => fakeWeb().with(url, text);
 
-  it('looks where the served config tells', async () => {
+  it('uses the repository of the served config', async () => {
     const { value } = await find(served(servedToWorker(undefined, { repository })));
     expect(value).toMatchObject({ kind: 'overlay', image });
   });
 
   it.each([
-    ['tells nothing', servedToWorker()],
+    ['names no repository', servedToWorker()],
     ['is of a cluster without layering', '{"ignition":{"version":"3.2.0"}}'],
-  ])('leaves a host alone whose config %s', async (_, text) => {
+  ])('runs nothing when the served config %s', async (_, text) => {
     const host = searchingHost();
     const { value, notes } = await find(served(text), host);
     expect(value).toEqual({
@@ -172,7 +172,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     expect([host.ran, notes]).toEqual([[], []]);
   });
 
-  it('warns, and installs the system of the release, when nothing is served', async () => {
+  it('warns and installs the release when no config is served', async () => {
     const { value, notes } = await find(fakeWeb());
     expect(value).toMatchObject({ kind: 'release' });
     expect(notes).toEqual([
@@ -180,7 +180,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     ]);
   });
 
-  it('warns, and leaves the node to its cluster, when there is no image of this MachineConfig', async () => {
+  it('warns and installs the release when the MachineConfig has no image', async () => {
     const host = searchingHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
     const { value, notes } = await find(served(servedToWorker(undefined, { repository })), host);
@@ -196,7 +196,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
       'layering.served-torn',
       servedToWorker(image, { osImage: workerCase.releaseImage, repository }),
     ],
-  ])('fails with %s, as its cluster is layered', async (code, text) => {
+  ])('fails with %s unless the policy is fallback-stock', async (code, text) => {
     expect((await find(served(text))).failure).toMatchObject({ code });
     const fallback = { layering: { failurePolicy: 'fallback-stock' as const } };
     const { value } = await find(served(text), searchingHost(), fallback);
@@ -207,7 +207,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     ['the first boot completes the system', { image: { skipMcoReboot: false } }],
     ['layering is off', { layering: { mode: 'off' } }],
     ['the host is a master', { role: 'master' }],
-  ])('is not for a host where %s', async (_, more) => {
+  ])('is skipped when %s', async (_, more) => {
     const { events } = await find(fakeWeb(), searchingHost(), more);
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });

@@ -51,7 +51,7 @@ describe('layering/wait-for-masters', () => {
   const reported = (events: readonly { readonly type: string }[]): readonly unknown[] =>
     events.flatMap((event) => ('status' in event ? [event.status] : []));
 
-  it('reads again what the API server refuses for more than a minute', async () => {
+  it('retries while the API server denies the list', async () => {
     const cluster = put(fakeKube());
     let refused = 0;
     const list: FakeKube['list'] = (...args) => {
@@ -66,7 +66,7 @@ describe('layering/wait-for-masters', () => {
     expect(clock.now()).toBe(30_000);
   });
 
-  it('ends when the pool is at rest on the image under a MachineConfig that came later', async () => {
+  it('finishes when the pool has settled on the image with a later MachineConfig', async () => {
     const later = `rendered-master-${'7'.repeat(32)}`;
     const [build] = layeredCluster().builds;
     const spec = { ...(build?.['spec'] as object), machineConfig: { name: later } };
@@ -78,7 +78,7 @@ describe('layering/wait-for-masters', () => {
     await runStep(waitForLayeredMasters, { config, facts, clock: fakeClock(), kube });
   });
 
-  it('names the first invariant that does not hold, and continues the moment that all do', async () => {
+  it('reports the first violated invariant and continues as soon as all hold', async () => {
     const clock = fakeClock({ auto: false });
     const kube = fakeKube();
     const done = runStep(waitForLayeredMasters, { config, facts, clock, kube });
@@ -99,7 +99,7 @@ describe('layering/wait-for-masters', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('waits for no node where only workers get an image, and guards all the same', async () => {
+  it('does not wait for nodes without a master image, but checks for staging references', async () => {
     const kube = fakeKube();
     const published = publishedFor(['worker']);
     const run = { config, facts: { ...facts, published }, kube };
@@ -153,7 +153,7 @@ describe('layering/check-served-config', () => {
     host: fakeHost().withFile(path, ignition),
   });
 
-  it('asks the server that the Ignition of this host points to, in Ignition of spec 3', async () => {
+  it('fetches the config from the server in the pointer as Ignition spec 3', async () => {
     const web = fakeWeb().with(url, built);
     await runStep(checkServedConfig, setting(pointerTo(url), web));
     expect(web.opened).toMatchObject([
@@ -161,7 +161,7 @@ describe('layering/check-served-config', () => {
     ]);
   });
 
-  it('waits until the built image is served, and for a server that comes up', async () => {
+  it('waits until the server is up and serves the built image', async () => {
     const web = fakeWeb()
       .with(url, releaseImage)
       .failing(url, webFailure('web.refused', `${url} answered 500`), 1);
@@ -181,14 +181,14 @@ describe('layering/check-served-config', () => {
     ]);
   });
 
-  it('fails after twenty minutes of another image', async () => {
+  it('fails after 20 minutes with another image', async () => {
     const run = setting(pointerTo(url), fakeWeb().with(url, releaseImage));
     const { failure } = await tryStep(checkServedConfig, run);
     expect(failure).toMatchObject({ code: 'wait.timed-out' });
     expect(run.clock.now()).toBe(minutes(20));
   });
 
-  it('reads what is embedded', async () => {
+  it('reads an embedded config without a request', async () => {
     const run = setting(embedded(built));
     await runStep(checkServedConfig, run);
     expect(run.web.opened).toEqual([]);
@@ -196,9 +196,9 @@ describe('layering/check-served-config', () => {
   });
 
   it.each([
-    ['an Ignition that is gone', fakeHost(), 'image.file-missing'],
+    ['a missing Ignition file', fakeHost(), 'image.file-missing'],
     [
-      'an embedded config of no node',
+      'an embedded config without a MachineConfig',
       fakeHost().withFile(path, embedded('{}')),
       'ignition.encapsulated-missing',
     ],

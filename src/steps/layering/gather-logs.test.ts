@@ -22,7 +22,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import type { Collector } from '../logs/collectors.ts';
 import { gatherLogs, gatherLogsAtTheEnd, openBundle } from './gather-logs.ts';
 
-/** Each text is a secret of its own; all of them have the same prefix. */
+/** Each name makes another secret; all of them have the same prefix. */
 const planted = (name: string): string => `planted-${name}-7f3a9c`;
 const auth = (name: string): string => Buffer.from(`somebody:${planted(name)}`).toString('base64');
 const auths = (registry: string, name: string): string =>
@@ -52,7 +52,7 @@ const rendered = renderedText('master').replace(
 const { scratch } = stagingPlaces;
 const serverLog = '/var/log/containers/x_y_machine-config-server-1.log';
 
-/** A host whose logs contain every secret that it knows, and some that are known to no one. */
+/** A host whose logs contain every registered secret, and some that are not registered. */
 function hostWithSecrets(): FakeHost {
   const everything = ['service', 'pull', 'staging', 'push', 'header']
     .flatMap((name) => [planted(name), auth(name), `"auth":"${auth(name)}"`])
@@ -125,7 +125,7 @@ const bundleOf = (host: FakeHost): ReadonlyMap<string, string> =>
 const facts = { request: requestFor(['master']) };
 
 describe('layering/gather-logs', () => {
-  it('keeps what tells of the build, for root alone', async () => {
+  it('collects the files of the build with mode 0600', async () => {
     const host = hostWithSecrets();
     await runStep(gatherLogs, { config, facts, host, kube: clusterWithSecrets() });
     const bundle = bundleOf(host);
@@ -152,7 +152,7 @@ describe('layering/gather-logs', () => {
     }
   });
 
-  it('keeps what the Machine Config Operator does and says', async () => {
+  it('collects the logs, pods and events of the Machine Config Operator', async () => {
     const host = hostWithSecrets();
     await runStep(gatherLogs, { config, facts, host, kube: clusterWithSecrets() });
     const bundle = bundleOf(host);
@@ -167,7 +167,7 @@ describe('layering/gather-logs', () => {
     );
   });
 
-  it('holds none of the secrets, whoever spoke of them', async () => {
+  it('contains none of the secrets from any source', async () => {
     const host = hostWithSecrets();
     const { events } = await runStep(gatherLogs, {
       config,
@@ -186,7 +186,7 @@ describe('layering/gather-logs', () => {
     expect(JSON.stringify([host.ran, events])).not.toContain('planted');
   });
 
-  it('never fails: neither without a cluster, nor without a place', async () => {
+  it('does not fail without a cluster or a writable folder', async () => {
     const host = hostWithSecrets();
     const kube = fakeKube().lastError(kubeFailure('kube.unreachable', 'down'));
     expect((await runStep(gatherLogs, { config, facts, host, kube })).notes).toEqual([]);
@@ -198,7 +198,7 @@ describe('layering/gather-logs', () => {
 });
 
 describe('layering/gather-logs-at-the-end', () => {
-  it('has nothing to add once what was built is cleared away', async () => {
+  it('collects nothing once the build folder is removed', async () => {
     const host = hostWithSecrets();
     await runStep(gatherLogs, { config, facts, host });
     for (const path of [...host.files.keys()].filter((one) => one.startsWith(scratch))) {
@@ -209,7 +209,7 @@ describe('layering/gather-logs-at-the-end', () => {
     expect(host.ran).toHaveLength(before);
   });
 
-  it('leaves a host alone that had none, however far it came', async () => {
+  it('runs nothing on a host without builds', async () => {
     const host = fakeHost();
     await runStep(gatherLogsAtTheEnd, { config, host });
     expect(host.ran).toEqual([]);
@@ -242,8 +242,8 @@ function open(texts: Readonly<Record<string, string>>, signal = new AbortControl
   };
 }
 
-describe('a bundle', () => {
-  it('keeps the end of a long log, and less and less of further ones', async () => {
+describe('openBundle', () => {
+  it('keeps the end of a long log within the size limit of the bundle', async () => {
     const names = ['one', 'two', 'three'];
     const texts = Object.fromEntries(names.map((name) => [name, lines(name)]));
     const { add, close, textOf } = open(texts);
@@ -254,7 +254,7 @@ describe('a bundle', () => {
     expect(textOf('index.txt')).toMatch(/^title\none: \d+ of 200 bytes\ntwo: /);
   });
 
-  it('masks what is known and what looks so', async () => {
+  it('masks known secrets and texts that look like secrets', async () => {
     const { add, close, textOf } = open({ log: 'known-secret token=abc\n' });
     await add('log');
     await add('failed');

@@ -49,7 +49,7 @@ describe('a hand-over with an image', () => {
     );
 
   describe('layering/hand-over', () => {
-    it('writes in the order in which no controller takes offence', async () => {
+    it('writes the objects in the expected order', async () => {
       const kube = siteCluster();
       const { notes } = await runStep(handOverServed, handOverTo(kube));
       expect(writesOf(kube)).toEqual([
@@ -65,7 +65,7 @@ describe('a hand-over with an image', () => {
       expect(notes).toEqual(['info: the OS image of pool master is handed over']);
     });
 
-    it('writes the labels with the request that makes the build, under the name that the builder would take', async () => {
+    it('creates the build with its labels under the name that the builder would use', async () => {
       const kube = siteCluster();
       await runStep(handOverServed, handOverTo(kube));
       const made = kube.writes.find(({ kind }) => kind === 'machineosbuilds');
@@ -86,7 +86,7 @@ describe('a hand-over with an image', () => {
       });
     });
 
-    it('hands the spec of the user over word for word, with build and image', async () => {
+    it('creates the MachineOSConfig with the unchanged spec, the build and the image', async () => {
       const kube = siteCluster();
       await runStep(handOverServed, handOverTo(kube));
       expect(kube.objectsOf(machineOSConfigs)[0]).toMatchObject({
@@ -100,7 +100,7 @@ describe('a hand-over with an image', () => {
       });
     });
 
-    it('tags the image by the name of the build before it writes the objects', async () => {
+    it('tags the image with the build name before it writes the build', async () => {
       const kube = siteCluster();
       const run = handOverTo(kube);
       const written: number[] = [];
@@ -119,8 +119,8 @@ describe('a hand-over with an image', () => {
 
     it.each([
       ['is refused', () => ({ exitCode: 1, stderr: 'unauthorized' })],
-      ['never comes', () => new Promise<never>(() => undefined)],
-    ])('does not fail an installation for a tag that %s', async (_, answer) => {
+      ['never answers', () => new Promise<never>(() => undefined)],
+    ])('only warns about a tag that %s', async (_, answer) => {
       const kube = siteCluster();
       const run = handOverTo(kube);
       run.host.on(['skopeo', 'copy', rest]).answers(answer);
@@ -132,25 +132,28 @@ describe('a hand-over with an image', () => {
     });
   });
 
-  describe('a cluster that does not keep what is written', () => {
-    it.each(['machineosbuilds', 'machineosconfigs'])('is told by its %s', async (plural) => {
-      const kube = siteCluster();
-      const deaf: Kube = {
-        ...kube,
-        patch: (ref, patch, signal) =>
-          ref.kind.plural === plural && patch.subresource === 'status'
-            ? Promise.resolve({ metadata: { name: ref.name } })
-            : kube.patch(ref, patch, signal),
-      };
-      const { failure } = await tryStep(handOverServed, handOverTo(deaf));
-      expect(failure).toMatchObject({ code: 'layering.not-kept' });
-    });
+  describe('a cluster that does not accept writes', () => {
+    it.each(['machineosbuilds', 'machineosconfigs'])(
+      'fails with layering.not-kept for the status of %s',
+      async (plural) => {
+        const kube = siteCluster();
+        const deaf: Kube = {
+          ...kube,
+          patch: (ref, patch, signal) =>
+            ref.kind.plural === plural && patch.subresource === 'status'
+              ? Promise.resolve({ metadata: { name: ref.name } })
+              : kube.patch(ref, patch, signal),
+        };
+        const { failure } = await tryStep(handOverServed, handOverTo(deaf));
+        expect(failure).toMatchObject({ code: 'layering.not-kept' });
+      },
+    );
 
     it.each([
       kubeFailure('kube.invalid', 'spec.x: unknown'),
       layeringFailure('layering.manifest-unusable', 'no Secret'),
       layeringFailure('layering.digest-changed', 'another'),
-    ])('is asked once for what it refuses for good: $code', async (refusal) => {
+    ])('is not retried after a permanent refusal: $code', async (refusal) => {
       const kube = siteCluster();
       const refusing: Kube = { ...kube, create: () => Promise.reject(refusal) };
       const { failure, events } = await tryStep(handOverServed, handOverTo(refusing));
@@ -158,7 +161,7 @@ describe('a hand-over with an image', () => {
       expect(events.map(({ type }) => type)).not.toContain('step.retrying');
     });
 
-    it('is asked again while it is away', async () => {
+    it('is retried while it is unreachable', async () => {
       const kube = siteCluster();
       let attempts = 0;
       const shaky: Kube = {
@@ -176,7 +179,7 @@ describe('a hand-over with an image', () => {
   });
 });
 
-describe('objects that are there before', () => {
+describe('existing objects', () => {
   const theirs = (status: object = {}): KubeObject => ({
     metadata: { name: buildNamed, labels: { [key('machine-os-config')]: 'master' } },
     spec: {
@@ -188,7 +191,7 @@ describe('objects that are there before', () => {
   });
   const job = { metadata: { name: `build-${buildNamed}`, namespace: operator } };
 
-  it('are taken over wherever that is cut off', async () => {
+  it('are adopted after a crash at any write', async () => {
     const fresh = (): FakeKube => siteCluster([machineOSBuilds, theirs()], [jobs, job]);
     const whole = fresh();
     const counted = dyingKube(whole, -1, 'after');
@@ -212,18 +215,18 @@ describe('objects that are there before', () => {
     expect(failure).toMatchObject({ code: 'layering.os-config-differs' });
   });
 
-  it('get the build where a MachineOSConfig came without', async () => {
+  it('get the build annotation on a MachineOSConfig without it', async () => {
     const plain = osConfigObject() as unknown as KubeObject;
     const annotations = { [key('pre-built-image')]: 'x' };
-    const stirred = { ...plain, metadata: { ...plain.metadata, annotations } };
-    const kube = siteCluster([machineOSConfigs, stirred]);
+    const annotated = { ...plain, metadata: { ...plain.metadata, annotations } };
+    const kube = siteCluster([machineOSConfigs, annotated]);
     await runStep(handOverServed, handOverTo(kube));
     expect(kube.objectsOf(machineOSConfigs)[0]?.metadata.annotations).toEqual({
       [key('current-machine-os-build')]: buildNamed,
     });
   });
 
-  it('keep a Secret that somebody renewed', async () => {
+  it('keep the data of an existing Secret', async () => {
     const there = { metadata: { name: 'ocl-push', namespace: operator }, data: { new: 'x' } };
     const kube = siteCluster([secrets, there]);
     await runStep(handOverServed, handOverTo(kube));
@@ -232,7 +235,7 @@ describe('objects that are there before', () => {
 });
 
 describe('the name of the build', () => {
-  it('is made from the images of the ConfigMap up to 4.21', async () => {
+  it('is calculated from the images of the ConfigMap up to 4.21', async () => {
     const old = renderedConfig();
     const annotations = { [key('release-image-version')]: '4.21.3' };
     const kube = siteCluster([
@@ -251,7 +254,7 @@ describe('the name of the build', () => {
   });
 });
 
-describe('a pool that is rendered otherwise', () => {
+describe('a pool with another rendered MachineConfig', () => {
   const later = `rendered-master-${'7'.repeat(32)}`;
   const chrony = { path: '/etc/chrony.conf', contents: { source: 'data:,x' } };
   const otherFile = { config: { ignition: { version: '3.5.0' }, storage: { files: [chrony] } } };
@@ -269,7 +272,7 @@ describe('a pool that is rendered otherwise', () => {
   };
 
   describe('a pool of masters', () => {
-    it('that is rendered otherwise for good is handed over as it is, where the image fits', async () => {
+    it('is handed over with another MachineConfig that fits the image', async () => {
       const kube = renderAs(siteCluster(), later, otherFile);
       const clock = fakeClock();
       await runStep(handOverServed, handOverTo(kube, clock));
@@ -280,7 +283,7 @@ describe('a pool that is rendered otherwise', () => {
       });
     });
 
-    it('is waited for while the image does not fit: its nodes run it already', async () => {
+    it('waits for 24 hours while the MachineConfig does not fit the image', async () => {
       const kube = renderAs(siteCluster(), later, { kernelArguments: ['x'] });
       const run = { ...handOverTo(kube), clock: fakeClock() };
       const { failure, events } = await tryStep(handOverServed, run);
@@ -311,7 +314,7 @@ describe('a pool that is rendered otherwise', () => {
       },
     });
 
-    it('that is rendered again between the look and the write is looked at again', async () => {
+    it('is checked again when it is rendered during the hand-over', async () => {
       const kube = siteCluster();
       const { notes } = await runStep(handOverServed, handOverTo(moving(kube)));
       expect(notes).toContainEqual(expect.stringContaining('pool master was rendered again'));
@@ -322,7 +325,7 @@ describe('a pool that is rendered otherwise', () => {
       expect(kube.objectsOf(machineOSBuilds)).toHaveLength(2);
     });
 
-    it('that is rendered again is handed over although the builder has begun with it', async () => {
+    it('is handed over although the builder has started the new build', async () => {
       const before = siteCluster();
       await runStep(handOverServed, handOverTo(moving(before)));
       const made = buildOfMasters(before);
@@ -338,8 +341,8 @@ describe('a pool that is rendered otherwise', () => {
     });
   });
 
-  describe('a pool of workers that is rendered otherwise', () => {
-    it('does not hold the bootstrap host up: the cluster builds for it', async () => {
+  describe('a pool of workers', () => {
+    it('does not delay the bootstrap host and leaves the build to the cluster', async () => {
       const other = `rendered-worker-${'8'.repeat(32)}`;
       const kube = bothSite.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
       kube.put(machineConfigs, renderedConfig(other, otherFile));
@@ -386,9 +389,9 @@ describe('a hand-over without an image', () => {
   const older = request.kind === 'on' ? { ...request, kind: 'submit' as const } : request;
   it.each<[string, HandOverFacts, number]>([
     ['an older release', { ...fallbackFacts, request: older }, 2],
-    ['images that are handed over', handOverFacts, 0],
-    ['nothing', { ...fallbackFacts, request: { kind: 'off', why: 'no manifest' } }, 0],
-  ])('is made of %s', async (...[, facts, writes]) => {
+    ['a hand-over with images', handOverFacts, 0],
+    ['a disabled request', { ...fallbackFacts, request: { kind: 'off', why: 'no manifest' } }, 0],
+  ])('submits the expected MachineOSConfigs for %s', async (...[, facts, writes]) => {
     const kube = site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
     await runStep(submitOsConfigs, setting(kube, facts));
     await runStep(handOverServed, setting(kube, facts));
@@ -396,7 +399,7 @@ describe('a hand-over without an image', () => {
     expect(submitted).toHaveLength(writes / 2);
   });
 
-  it('waits for the pool', async () => {
+  it('waits for the rendered pool', async () => {
     const kube = fakeKube();
     const done = runStep(submitOsConfigs, {
       ...setting(kube),

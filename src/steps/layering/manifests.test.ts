@@ -23,7 +23,7 @@ describe('layering/add-default-os-configs', () => {
   });
   const config = configOf('registry.example.com/ocl');
 
-  it('writes what the next step takes for an order of every pool', async () => {
+  it('writes manifests that the next step reads as a request for each pool', async () => {
     const machine = host();
     const { notes } = await runStep(addDefaultOsConfigs, { host: machine, config });
     expect(notes).toEqual([expect.stringContaining('may push to registry.example.com/ocl')]);
@@ -41,7 +41,7 @@ describe('layering/add-default-os-configs', () => {
     });
   });
 
-  it('takes nothing of the pull secret but what pushes', async () => {
+  it('copies only the entry of the push registry from the pull secret', async () => {
     const machine = host();
     await runStep(addDefaultOsConfigs, { host: machine, config });
     const { signal } = new AbortController();
@@ -51,7 +51,7 @@ describe('layering/add-default-os-configs', () => {
     expect(JSON.parse(held)).toEqual({ auths: { 'registry.example.com': { auth: 'cHVzaA==' } } });
   });
 
-  it('leaves a pool alone that somebody wrote a MachineOSConfig for', async () => {
+  it('skips a pool with an existing MachineOSConfig', async () => {
     const machine = host()
       .withFile('/opt/openshift/openshift/push.yaml', pushSecretManifest())
       .withFile('/opt/openshift/openshift/master.yaml', osConfigManifest('master'));
@@ -67,7 +67,7 @@ describe('layering/add-default-os-configs', () => {
 
   it.each([
     [
-      'a place with more than one namespace',
+      'a repository with more than one namespace',
       configOf('registry.example.com/a/b'),
       host(),
       'push-to-unusable',
@@ -89,7 +89,7 @@ describe('layering/name-repositories', () => {
   const config = { layering: { mode: 'on' as const } };
   const facts = { request: requestFor(['master', 'worker']) };
 
-  it('tells workers where their images lie, among the manifests that are rendered and applied', async () => {
+  it('writes the repository of the workers into the manifests', async () => {
     const host = fakeHost();
     await runStep(nameRepositories, { config, host, facts });
     const manifest = '/opt/openshift/openshift/99-bootwright-os-repository-worker.yaml';

@@ -33,7 +33,7 @@ describe('layering/read-os-configs', () => {
     return { config, facts: factsOf(config) };
   };
 
-  it('orders what the manifests ask for, masters first', async () => {
+  it('requests the images of the manifests, masters first', async () => {
     const { value } = await runStep(readOsConfigs, {
       host: ordering(),
       ...given('4.21.3'),
@@ -65,7 +65,7 @@ describe('layering/read-os-configs', () => {
   it.each([
     ['no MachineOSConfig', host(), {}, /no manifest/],
     [
-      'images that were built before',
+      'prebuilt images',
       host().withFile(
         `${folder}/openshift/os.yaml`,
         osConfigManifest('master').replace(
@@ -76,7 +76,7 @@ describe('layering/read-os-configs', () => {
       {},
       /image of master was built before/,
     ],
-  ])('orders nothing with %s', async (...[, machine, layering, why]) => {
+  ])('requests nothing with %s', async (...[, machine, layering, why]) => {
     const config = configOf('4.21.0', layering);
     const { value } = await runStep(readOsConfigs, {
       host: machine,
@@ -90,7 +90,7 @@ describe('layering/read-os-configs', () => {
     ['nothing to build', host(), configOf('4.21.0', { mode: 'on' }), 'nothing-to-build'],
     ['an old release', ordering(), configOf('4.18.20', { mode: 'on' }), 'release-too-old'],
     [
-      'images of the masters alone, where each pool is to have one',
+      'images of the masters only in mode on',
       host()
         .withFile(`${folder}/openshift/push.yaml`, pushSecretManifest())
         .withFile(`${folder}/manifests/master.yaml`, osConfigManifest('master')),
@@ -98,19 +98,19 @@ describe('layering/read-os-configs', () => {
       'pool-without-os-config',
     ],
     [
-      'no disk that is written',
+      'no install disk',
       ordering(),
       { ...configOf('4.21.0'), image: { existingRoot: 'quay.io/os' } },
       'needs-disk',
     ],
     [
-      'a MachineOSConfig that breaks a rule',
+      'an invalid MachineOSConfig',
       ordering(osConfigManifest('master', 'bootstrap/x:t')),
       configOf('4.21.0'),
       'os-config-invalid',
     ],
     [
-      'a spec that says what no cluster knows',
+      'an unknown field in the spec',
       ordering(osConfigManifest('master').replace('containerFile', 'containerFiles')),
       configOf('4.21.0'),
       'os-config-invalid',
@@ -125,9 +125,9 @@ describe('layering/read-os-configs', () => {
   });
 
   it.each<[string, ConfigInput]>([
-    ['where it is not wanted', configOf('4.21.0', { mode: 'off' })],
-    ['of a release that knows none', configOf('4.17.0')],
-  ])('does not look %s', async (...[, config]) => {
+    ['in mode off', configOf('4.21.0', { mode: 'off' })],
+    ['for a release without layering', configOf('4.17.0')],
+  ])('is skipped %s', async (...[, config]) => {
     const { events } = await runStep(readOsConfigs, {
       host: ordering('\tno'),
       config,
@@ -136,7 +136,7 @@ describe('layering/read-os-configs', () => {
     expect(events).toContainEqual(expect.objectContaining({ type: 'step.skipped' }));
   });
 
-  it('goes by the release of bootstrap.ign where no other is given', async () => {
+  it('uses the release of bootstrap.ign by default', async () => {
     const facts = { bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: '4.20.1' } };
     const { value } = await runStep(readOsConfigs, { host: ordering(), facts });
     expect(value).toMatchObject({
@@ -145,7 +145,7 @@ describe('layering/read-os-configs', () => {
     });
   });
 
-  it('does not guess the release where a MachineOSConfig asks for it', async () => {
+  it('requires the release when there is a MachineOSConfig', async () => {
     const facts = { bootstrap: { path: '/b.ign', sha256: '' } };
     const { failure } = await tryStep(readOsConfigs, { host: ordering(), facts });
     expect(failure).toMatchObject({ code: 'config.incomplete' });
@@ -176,7 +176,7 @@ describe('layering/stash-os-configs', () => {
       .withFile(shared, `${pushSecretManifest()}---\n${osConfigManifest('master')}`)
       .withFile(other, `# of the MachineOSConfig infra\n${osConfigManifest('infra')}`);
 
-  it('takes them out of the manifests, and nothing else', async () => {
+  it('moves only the requested objects out of the manifests', async () => {
     const machine = host();
     await runStep(setAsideOsConfigs, { host: machine, config, facts });
     expect(machine.textOf(asidePath('worker'))).toBe(osConfigManifest('worker'));
@@ -187,7 +187,7 @@ describe('layering/stash-os-configs', () => {
     expect(machine.textOf(other)).toContain('name: infra');
   });
 
-  it('continues where it was stopped between the two', async () => {
+  it('continues after a crash between copy and removal', async () => {
     const machine = host().withFile(asidePath('worker'), 'an older text');
     await machine.remove(shared, new AbortController().signal);
     machine
@@ -198,7 +198,7 @@ describe('layering/stash-os-configs', () => {
     expect(machine.textOf(asidePath('master'))).toBe(osConfigManifest('master'));
   });
 
-  it.each([alone, shared])('fails when what was in %s is in neither place', async (path) => {
+  it.each([alone, shared])('fails when the objects of %s are in neither place', async (path) => {
     const machine = host();
     await machine.remove(path, new AbortController().signal);
     const { failure } = await tryStep(setAsideOsConfigs, { host: machine, config, facts });
@@ -223,23 +223,23 @@ describe('layering/check-single-node', () => {
 
   it.each([
     ['no MachineOSConfig', fakeHost(), configOf('4.21.0')],
-    ['one that names its image', ordering(built), configOf('4.21.0')],
-    ['a release that leaves it to the cluster', ordering(), configOf('4.20.0')],
-  ])('lets %s pass', async (...[, host, config]) => {
+    ['a MachineOSConfig with a prebuilt image', ordering(built), configOf('4.21.0')],
+    ['a release whose cluster builds the image', ordering(), configOf('4.20.0')],
+  ])('accepts %s', async (...[, host, config]) => {
     const { events } = await runStep(checkSingleNode, { host, config, facts: factsOf(config) });
     expect(events).toContainEqual(expect.objectContaining({ type: 'step.finished' }));
   });
 
   it.each([
-    ['one that names no image', ordering(), configOf('4.21.0')],
-    ['a build that is asked for', fakeHost(), configOf('4.21.0', 'on')],
-    ['a build that is asked for of an older release', ordering(), configOf('4.20.0', 'on')],
+    ['a MachineOSConfig without an image', ordering(), configOf('4.21.0')],
+    ['mode on', fakeHost(), configOf('4.21.0', 'on')],
+    ['mode on for an older release', ordering(), configOf('4.20.0', 'on')],
   ])('refuses %s', async (...[, host, config]) => {
     const { failure } = await tryStep(checkSingleNode, { host, config, facts: factsOf(config) });
     expect(failure).toMatchObject({ code: 'layering.single-node', kind: 'unsupported' });
   });
 
-  it('does not guess the release where a MachineOSConfig asks for it', async () => {
+  it('requires the release when there is a MachineOSConfig', async () => {
     const facts = { bootstrap: { path: '/b.ign', sha256: '' } };
     const { failure } = await tryStep(checkSingleNode, { host: ordering(), facts });
     expect(failure).toMatchObject({

@@ -53,7 +53,7 @@ const refusing = (kube: FakeKube, code: 'kube.invalid' | 'kube.busy' = 'kube.inv
 });
 
 describe('the pause of the pools', () => {
-  it('begins as soon as a pool exists, and each ends when its image is handed over', async () => {
+  it('begins as soon as the pools exist and ends per pool after its hand-over', async () => {
     const kube = fakeKube();
     const run = { ...runOn(kube), clock: fakeClock({ auto: false }) };
     const done = runStep(handOverServed, run);
@@ -82,7 +82,7 @@ describe('the pause of the pools', () => {
     expect(pausesIn(kube)).toEqual(free);
   });
 
-  it('that somebody else has set stays', async () => {
+  it('stays when somebody else has set it', async () => {
     const kube = bothPools({ paused: true });
     const { notes } = await runStep(handOverServed, runOn(kube));
     expect(pausesIn(kube)).toEqual([
@@ -93,7 +93,7 @@ describe('the pause of the pools', () => {
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(2);
   });
 
-  it('stays between two attempts, and ends at the end of the run when all have failed', async () => {
+  it('stays after a failed attempt and ends at the end of the run', async () => {
     const kube = bothPools();
     const { failure } = await tryStep(handOverServed, runOn(refusing(kube)));
     expect(failure).toMatchObject({ code: 'kube.invalid' });
@@ -108,7 +108,7 @@ describe('the pause of the pools', () => {
     expect(pausesIn(kube)).toEqual(free);
   });
 
-  it('is of every pool before the first image, and stays when the run is stopped', async () => {
+  it('covers all pools before the first image and stays when the run is stopped', async () => {
     const kube = bothPools();
     const stop = new AbortController();
     const run = { ...runOn(kube), signal: stop.signal };
@@ -125,7 +125,7 @@ describe('the pause of the pools', () => {
     ]);
   });
 
-  it('is named by a run that is stopped while nobody answers', async () => {
+  it('is reported by a run that is stopped while the API server does not answer', async () => {
     const kube = bothPools();
     const stop = new AbortController();
     const patch: Kube['patch'] = ({ name }) => {
@@ -139,7 +139,7 @@ describe('the pause of the pools', () => {
     expect(events.at(-2)).toMatchObject({ type: 'note', fields: { pools: 'master, worker' } });
   });
 
-  it('is named by a run that is stopped between two attempts', async () => {
+  it('is reported by a run that is stopped between two attempts', async () => {
     const stop = new AbortController();
     const { events } = await tryStep(handOverServed, {
       ...runOn(refusing(bothPools(), 'kube.busy')),
@@ -156,7 +156,7 @@ describe('the pause of the pools', () => {
     ]);
   });
 
-  it('is ended by the next run, which names the nodes that are without their image', async () => {
+  it('is ended by the next run, which reports the nodes without their image', async () => {
     const kube = bothPools({ paused: true });
     const annotations = { [pauseAnnotation]: '2026-01-01T00:00:00Z' };
     for (const pool of kube.objectsOf(machineConfigPools)) {
@@ -174,9 +174,9 @@ describe('the pause of the pools', () => {
   });
 
   it.each<[string, object]>([
-    ['taken our pause over', { metadata: { annotations: { [pauseAnnotation]: null } } }],
-    ['paused it again', { metadata: { annotations: { [pauseAnnotation]: 'later' } } }],
-  ])('stays where a person has %s right before its end', async (_, body) => {
+    ['removed our annotation', { metadata: { annotations: { [pauseAnnotation]: null } } }],
+    ['changed our annotation', { metadata: { annotations: { [pauseAnnotation]: 'later' } } }],
+  ])('stays when a user has %s right before its end', async (_, body) => {
     const kube = bothPools();
     const patch: Kube['patch'] = async (ref, change, signal) => {
       const isEnd = JSON.stringify(change.body).includes('"paused":false');
@@ -190,7 +190,7 @@ describe('the pause of the pools', () => {
     ]);
   });
 
-  it('is not of a pool that a person pauses right before it would begin', async () => {
+  it('is not set on a pool that a user pauses right before', async () => {
     const kube = bothPools();
     let isFirst = true;
     const patch: Kube['patch'] = async (ref, change, signal) => {
@@ -204,7 +204,7 @@ describe('the pause of the pools', () => {
     expect(pausesIn(kube)).toEqual([free[0], ['worker', true, undefined]]);
   });
 
-  it('is beside that for the labels of workers, and each ends alone', async () => {
+  it('ends without ending the pause for the labels of workers', async () => {
     const kube = bothPools();
     const labels = 'bootwright.io/paused-for-labels';
     const [pool] = kube.objectsOf(machineConfigPools).slice(-1);
@@ -228,7 +228,7 @@ describe('the pause of the pools', () => {
     });
   });
 
-  it('stays after a failure for good where nodes would lose their image', async () => {
+  it('stays after a permanent failure when nodes would lose their image', async () => {
     const kube = bothPools();
     kube.put(nodes, masterOn('m1', rendered, final));
     await tryStep(handOverServed, runOn(refusing(kube)));
@@ -241,7 +241,7 @@ describe('the pause of the pools', () => {
     );
   });
 
-  it('that the cluster has not kept hands nothing over', async () => {
+  it('prevents the hand-over when the cluster does not store it', async () => {
     const kube = bothPools();
     const patch: Kube['patch'] = async (ref, change, signal) => {
       const { spec: _dropped, ...body } = change.body as { readonly spec?: unknown };
@@ -252,7 +252,7 @@ describe('the pause of the pools', () => {
     expect(kube.objectsOf(machineOSConfigs)).toEqual([]);
   });
 
-  it.each(['missing', 'a stranger'])('leaves a pool alone that is %s', async (what) => {
+  it.each(['missing', 'not of this run'])('does not unpause a pool that is %s', async (what) => {
     const kube = fakeKube();
     if (what !== 'missing') kube.put(machineConfigPools, { metadata: { name: 'infra' }, spec: {} });
     const { published } = facts;

@@ -20,7 +20,7 @@ describe('layering/publish-images', () => {
   const facts = { registry: laneRegistry, built: { kind: 'pools' as const, pools: [built] } };
   const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
 
-  it('refuses a registry that makes another image of it', async () => {
+  it('refuses a registry that stores another digest', async () => {
     const other = `sha256:${'9'.repeat(64)}`;
     const host = laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(other);
     expect((await tryStep(publishImages, run(host))).failure).toMatchObject({
@@ -29,7 +29,7 @@ describe('layering/publish-images', () => {
     });
   });
 
-  it('asks for it as a node will, with the pull secret of the cluster and nothing else', async () => {
+  it('inspects the image with the pull secret of the cluster, as a node will', async () => {
     const { host } = run();
     await runStep(publishImages, run(host));
     const last = host.ran.findLast(([, action]) => action === 'inspect') ?? [];
@@ -41,7 +41,7 @@ describe('layering/publish-images', () => {
     ['layering.not-pullable', 'unauthorized: authentication required'],
     ['layering.not-pullable', 'manifest unknown'],
     ['layering.registry-unreachable', 'dial tcp 192.0.2.9:443: connect: connection refused'],
-  ])('fails with %s where nodes could not pull it: %s', async (code, stderr) => {
+  ])('fails with %s when nodes could not pull the image: %s', async (code, stderr) => {
     const clock = fakeClock();
     const host = laneHost(clock);
     host
@@ -72,7 +72,7 @@ describe('layering/copy-base', () => {
   const copies = (host: ReturnType<typeof laneHost>) =>
     host.ran.filter(([program, action]) => program === 'skopeo' && action === 'copy');
 
-  it('takes of a list of images that for this host', async () => {
+  it('copies the image for this architecture from a manifest list', async () => {
     const digest = `sha256:${'e'.repeat(64)}`;
     const platform = { architecture: 'amd64', os: 'linux' };
     const host = laneHost()
@@ -86,7 +86,7 @@ describe('layering/copy-base', () => {
 
   it.each([
     ['an image', 0, '{"architecture":"arm64"}', ''],
-    ['a list without it', 1, '', 'no image found in manifest list for architecture amd64'],
+    ['a manifest list', 1, '', 'no image found in manifest list for architecture amd64'],
   ])('refuses %s for another architecture', async (...[, exitCode, stdout, stderr]) => {
     const host = laneHost();
     host.on(['skopeo', 'inspect', '--config', rest]).fails(exitCode, stderr, stdout);
@@ -95,7 +95,7 @@ describe('layering/copy-base', () => {
     });
   });
 
-  it('tries three times when the network fails, and continues when it is back', async () => {
+  it('retries twice after network errors', async () => {
     const clock = fakeClock();
     const lost = { exitCode: 1, stderr: 'read: connection reset by peer' };
     const host = laneHost(clock).on(['skopeo', 'copy', rest]).inTurn(lost, lost, '');
@@ -115,7 +115,7 @@ describe('layering/send-base', () => {
     laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(baseDigest);
   const run = (host = hostWithBase()) => ({ host, facts, config: laneConfig, clock: fakeClock() });
 
-  it('sends the base byte by byte, with the push Secret, from the registry of the host', async () => {
+  it('copies the base image with its digest from the registry of the host', async () => {
     const { host } = run();
     await runStep(sendBase, run(host));
     const copies = host.ran.filter(([, action]) => action === 'copy');
@@ -128,7 +128,7 @@ describe('layering/send-base', () => {
     expect(JSON.stringify(host.ran)).not.toContain('hidden');
   });
 
-  it('fails before anything is built where nodes may not pull', async () => {
+  it('fails when nodes may not pull the base image', async () => {
     const host = hostWithBase();
     host
       .on(['skopeo', 'inspect', '--no-tags', rest])
@@ -142,7 +142,7 @@ describe('layering/send-base', () => {
     });
   });
 
-  it('fails before anything is built where nobody may push', async () => {
+  it('fails when the push is denied', async () => {
     const host = hostWithBase().on(['skopeo', 'copy', rest]).fails(1, 'denied: no write access');
     const { failure } = await tryStep(sendBase, run(host));
     expect(failure).toMatchObject({ code: 'layering.registry-denied' });

@@ -20,7 +20,7 @@ describe('layering/start-registry', () => {
   const facts = { rendered: laneRendered, disk: targetOf(disk) };
   const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
 
-  it('grows the written disk, and starts the registry of the release', async () => {
+  it('grows the root partition and starts the registry of the release', async () => {
     const { host } = run();
     const { value } = await runStep(startRegistry, run(host));
     expect(value).toEqual(laneRegistry);
@@ -41,7 +41,7 @@ describe('layering/start-registry', () => {
     );
   });
 
-  it('starts the image that is set', async () => {
+  it('starts the configured registry image', async () => {
     const { host } = run();
     const config = { layering: { ...laneConfig.layering, registryImage: 'r.example.com/r:2' } };
     await runStep(startRegistry, { ...run(host), config });
@@ -50,7 +50,7 @@ describe('layering/start-registry', () => {
     expect(host.ran.some((argv) => argv.includes('--quiet'))).toBe(false);
   });
 
-  it('keeps secrets in files of root, and out of every argv', async () => {
+  it('stores secrets with mode 0600 and not in any command', async () => {
     const { host } = run();
     await runStep(startRegistry, run(host));
     const { passwords, authFile, curl } = stagingFiles;
@@ -61,7 +61,7 @@ describe('layering/start-registry', () => {
     expect(JSON.stringify(host.ran)).not.toContain(password);
   });
 
-  it('is not content with a registry that does not know its user', async () => {
+  it('fails when the registry does not accept its user', async () => {
     const clock = fakeClock();
     const host = laneHost(clock).on(['curl', rest]).prints('401');
     const { failure } = await tryStep(startRegistry, { ...run(host), clock });
@@ -79,21 +79,21 @@ describe('layering/start-registry', () => {
     },
   );
 
-  it('says so when the container does not start', async () => {
+  it('fails when the container does not start', async () => {
     const host = laneHost().on(['podman', 'run', '--detach', rest]).fails(125, 'no such image');
     expect((await tryStep(startRegistry, run(host))).failure).toMatchObject({
       code: 'layering.registry-not-started',
     });
   });
 
-  it('does not know the registry of a release that nothing names', async () => {
+  it('fails when the release image is unknown', async () => {
     const host = laneHost().withFile('/usr/local/bin/release-image.sh', '');
     expect((await tryStep(startRegistry, run(host))).failure).toMatchObject({
       code: 'layering.no-registry-image',
     });
   });
 
-  it('gives the release instead where the policy says so', async () => {
+  it('returns the release with the policy fallback-stock', async () => {
     const host = laneHost().on(['df', rest]).prints('Avail\n1000000');
     const config = {
       layering: { ...laneConfig.layering, failurePolicy: 'fallback-stock' as const },
@@ -140,7 +140,7 @@ describe('layering/stop-registry', () => {
 
   const stopped = 'podman rm --force --ignore --time 10 bootwright-registry';
 
-  it('ends the registry, clears its data and gives the disk free', async () => {
+  it('stops the registry, removes its data and unmounts the disk', async () => {
     const host = hostWith();
     const { failure } = await stop(host);
     expect(failure).toBeUndefined();
@@ -153,12 +153,12 @@ describe('layering/stop-registry', () => {
     ]);
   });
 
-  it('waits for the last that still works on the disk', async () => {
+  it('retries a busy unmount', async () => {
     const host = hostWith();
-    let tries = 0;
+    let attempts = 0;
     host.on(['umount', mount]).answers(() => {
-      tries += 1;
-      return tries < 3 ? { exitCode: 32, stderr: 'target is busy.' } : {};
+      attempts += 1;
+      return attempts < 3 ? { exitCode: 32, stderr: 'target is busy.' } : {};
     });
     const { failure, events } = await stop(host);
     expect(failure).toBeUndefined();
@@ -167,7 +167,7 @@ describe('layering/stop-registry', () => {
     );
   });
 
-  it('stops the registry after a run that had come further', async () => {
+  it('only stops the registry when the disk is unmounted', async () => {
     const host = hostWith(mounted);
     await stop(host);
     expect(did(host)).toEqual([stopped]);

@@ -24,7 +24,7 @@ const logNamed = (id: string): string =>
 const fatal = 'stderr F F1121 bootstrap.go:101] error running MCC[BOOTSTRAP]: no featuregate';
 
 describe('layering/wait-for-rendered', () => {
-  it('tells what was rendered, once the server is held back', async () => {
+  it('returns the rendered pools once the config server is blocked', async () => {
     const clock = fakeClock({ auto: false });
     const machine = host();
     const run = runStep(waitForRendered, { host: machine, clock, config, facts });
@@ -41,7 +41,7 @@ describe('layering/wait-for-rendered', () => {
     );
   });
 
-  it('names the OS stream of a pool, and that of the workers for a custom pool', async () => {
+  it('returns the OS stream of the worker pool for a custom pool', async () => {
     const stream = (pool: string): string =>
       poolText(pool).replace('spec:\n', 'spec:\n  osImageStream: {name: rhel-10}\n');
     const machine = host(['master', 'worker', 'infra'])
@@ -54,10 +54,13 @@ describe('layering/wait-for-rendered', () => {
     });
   });
 
-  it('takes the default stream of the manifests for a pool that asks for none', async () => {
-    const asked = poolText('worker').replace('spec:\n', 'spec:\n  osImageStream: {name: rhel-9}\n');
+  it('uses the default stream of the manifests for a pool without a stream', async () => {
+    const workerPool = poolText('worker').replace(
+      'spec:\n',
+      'spec:\n  osImageStream: {name: rhel-9}\n',
+    );
     const machine = host(['master', 'worker'])
-      .withFile(poolFile('worker'), asked)
+      .withFile(poolFile('worker'), workerPool)
       .withFile(
         '/opt/openshift/openshift/99_osimagestream.yaml',
         'kind: OSImageStream\nmetadata: {name: cluster}\nspec: {defaultStream: rhel-10}\n',
@@ -74,7 +77,7 @@ describe('layering/wait-for-rendered', () => {
     });
   });
 
-  it('fails with bootkube, which starts what renders, once systemd has given it up', async () => {
+  it('fails when the bootkube unit has failed', async () => {
     const machine = host()
       .on(['systemctl', 'show', rest])
       .prints('ActiveState=failed\nSubState=failed\nResult=start-limit-hit\nNRestarts=4\n')
@@ -86,7 +89,7 @@ describe('layering/wait-for-rendered', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('tells that the controller failed, and gives up when it failed again', async () => {
+  it('reports a failure of the controller and gives up after the second', async () => {
     const machine = host()
       .withLink(logNamed('1'), '/var/log/pods/1.log')
       .withFile('/var/log/pods/1.log', `${fatal}\n`);
@@ -107,7 +110,7 @@ describe('layering/wait-for-rendered', () => {
     });
   });
 
-  it('fails when a pool was not rendered with the others', async () => {
+  it('fails when one pool is not rendered', async () => {
     const machine = host(['master']).withFile(blockedControllerConfig, '');
     const { failure } = await tryStep(waitForRendered, { host: machine, config, facts });
     expect(failure).toMatchObject({

@@ -27,7 +27,7 @@ function applianceHost(paths: readonly string[] = [], root = '/dev/sda4'): FakeH
 const after = (host: FakeHost) => host.ran.filter(([program]) => program !== 'lsblk');
 
 describe('registry/copy', () => {
-  it('runs the commands of an appliance in their order', async () => {
+  it('runs the commands of an appliance in order', async () => {
     const host = applianceHost();
     await runStep(copyRegistry, { host, facts });
     expect(after(host)).toEqual([
@@ -50,7 +50,7 @@ describe('registry/copy', () => {
     ]);
   });
 
-  it('tells how far rsync is', async () => {
+  it('reports the progress of rsync', async () => {
     const host = applianceHost()
       .on(['sh', '-c', rsync])
       .prints(
@@ -61,9 +61,9 @@ describe('registry/copy', () => {
   });
 
   it.each([
-    ['has seconds when the run is stopped', true, seconds(3)],
-    ['has minutes when the copy fails', false, minutes(10)],
-  ])('lets go of the disk: it %s', async (...[, isStopped, most]) => {
+    ['within 3 s when the run is stopped', true, seconds(3)],
+    ['within 10 min when the copy fails', false, minutes(10)],
+  ])('unmounts the disk %s', async (...[, isStopped, most]) => {
     const stop = new AbortController();
     const host = applianceHost();
     host.on(['sh', '-c', rsync]).answers(() => {
@@ -76,7 +76,7 @@ describe('registry/copy', () => {
     expect(undo.reduce((sum, { limit }) => sum + limit, 0)).toBe(most);
   });
 
-  it('first leaves what a killed run had mounted and frozen', async () => {
+  it('first thaws and unmounts the disk after a killed run', async () => {
     const mounted = {
       ...disk,
       children: disk.children.map((child) =>
@@ -110,7 +110,7 @@ describe('registry/copy', () => {
     expect(failure).toMatchObject({ code });
   });
 
-  it('continues when the partition has been grown before', async () => {
+  it('continues when the partition is already grown', async () => {
     const host = applianceHost()
       .on(['growpart', rest])
       .fails(1, '', 'NOCHANGE: partition 4 is size 9. it cannot be grown');
@@ -130,7 +130,7 @@ describe('registry/copy', () => {
 it.each([
   [0, true],
   [1, false],
-])('takes exit code %d of stat for isPresent %s', async (exitCode, isPresent) => {
+])('findRegistryMedia reads exit code %d of stat as isPresent %s', async (exitCode, isPresent) => {
   const host = fakeHost().on(findRegistryArgv).fails(exitCode);
   const { value } = await runStep(findRegistryMedia, { host });
   expect(value).toEqual({ isPresent });
@@ -143,7 +143,7 @@ const measured = (printed = `${20 * 1024 ** 3}\t/mnt/agentdata`) =>
 describe('registry/plan-growth', () => {
   const facts = { disk: targetOf(disk), media: { isPresent: true } };
 
-  it('leaves free what neither the disk nor the registry needs', async () => {
+  it('calculates the percentage that stays free', async () => {
     const { value } = await runStep(planRegistryGrowth, { host: measured(), facts });
     expect(value).toEqual({ kind: 'grow', freePercent: 42 });
   });
@@ -176,14 +176,14 @@ const inCopy = `${copy}/ostree`;
 const onDisk = '/mnt/root/ostree';
 const registry = `${onDisk}/deploy/rhcos/var/lib/iri-registry`;
 
-describe('registry/copy after an earlier try', () => {
+describe('registry/copy after an earlier attempt', () => {
   it.each([
-    ['does all at the first try', [], ['autosave-xfs', 'restore', 'cleanup']],
+    ['runs all commands at the first attempt', [], ['autosave-xfs', 'restore', 'cleanup']],
     ['restores an empty file system', [copy, inCopy, emptied], ['restore', 'cleanup']],
-    ['drops a copy that was cut off', [copy, inCopy, onDisk], ['cleanup']],
-    ['drops a copy that was cut off at its beginning', [copy, onDisk], ['cleanup']],
-    ['drops what is left when all is back', [copy, onDisk, emptied], ['cleanup']],
-    ['leaves the registry that is there in place', [registry, copy], []],
+    ['drops an incomplete copy', [copy, inCopy, onDisk], ['cleanup']],
+    ['drops a copy that has just begun', [copy, onDisk], ['cleanup']],
+    ['drops the copy when the file system is restored', [copy, onDisk, emptied], ['cleanup']],
+    ['keeps an existing registry', [registry, copy], []],
   ])('%s', async (_, paths, expected) => {
     const host = applianceHost(paths);
     await runStep(copyRegistry, { host, facts });
@@ -191,16 +191,16 @@ describe('registry/copy after an earlier try', () => {
   });
 
   it.each([
-    ['half of it is back', [copy, inCopy, onDisk, emptied]],
-    ['it is nowhere', [copy]],
-  ])('ends at once where the system would be lost: %s', async (_, paths) => {
+    ['it is partly restored', [copy, inCopy, onDisk, emptied]],
+    ['it is missing', [copy]],
+  ])('fails at once when the root file system would be lost: %s', async (_, paths) => {
     const host = applianceHost(paths);
     const { failure } = await tryStep(copyRegistry, { host, facts });
     expect(failure).toMatchObject({ code: 'registry.root-lost' });
     expect(verbs(host)).toEqual([]);
   });
 
-  it('makes no file system of another disk with the label root empty', async () => {
+  it('does not recreate the file system of another disk with the label root', async () => {
     const host = applianceHost([], '/dev/sdb4');
     const { notes } = await runStep(copyRegistry, { host, facts });
     expect(verbs(host)).toEqual([]);
@@ -209,7 +209,7 @@ describe('registry/copy after an earlier try', () => {
     ]);
   });
 
-  it('waits until udev has seen the partition that has grown', async () => {
+  it('waits until udev has processed the grown partition', async () => {
     const host = applianceHost([], '/dev/sda9');
     host.on(['udevadm', rest]).answers(() => {
       host.withLink('/dev/disk/by-label/root', '/dev/sda4');
@@ -218,7 +218,7 @@ describe('registry/copy after an earlier try', () => {
     expect(verbs(host)).toEqual(['autosave-xfs', 'restore', 'cleanup']);
   });
 
-  it('continues when the memory of the copy cannot be freed', async () => {
+  it('continues when the cleanup of the copy fails', async () => {
     const host = applianceHost([]);
     host.on(['bash', rest]).answers(([, , script = '']) => ({
       exitCode: script.endsWith('cleanup') ? 1 : 0,
