@@ -3,9 +3,9 @@ import { Config, type ConfigInput } from '../config/schema.ts';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 
 it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
-  ['nothing without a proxy', { no: '.svc' }, {}],
+  ['no variables without a proxy', { no: '.svc' }, {}],
   [
-    'both cases, and never a proxy for the machine itself',
+    'variables in both cases, without a proxy for localhost',
     { http: 'http://p.example', no: '.svc' },
     {
       http_proxy: 'http://p.example',
@@ -15,7 +15,7 @@ it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
     },
   ],
   [
-    'a star alone, as curl knows it',
+    'only a star in no_proxy, as curl expects',
     { https: 'http://p.example', no: '.svc, *' },
     {
       https_proxy: 'http://p.example',
@@ -24,6 +24,6 @@ it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
       NO_PROXY: '*',
     },
   ],
-])('commands of the host get %s', (_, proxy, expected) => {
+])('proxyEnv returns %s', (_, proxy, expected) => {
   expect(proxyEnv(revealedProxies(Config.parse({ proxy }).proxy))).toEqual(expected);
 });

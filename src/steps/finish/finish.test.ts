@@ -22,7 +22,7 @@ describe('finish/find-ironic', () => {
     expect(host.ran).toEqual([['systemctl', 'list-units', '--no-legend', 'ironic-agent.service']]);
   });
 
-  it('lets the host reboot by itself when systemd does not answer', async () => {
+  it('assumes no ironic agent when systemd does not answer', async () => {
     const host = fakeHost().on(listIronicArgv).fails(1, 'Failed to connect to bus');
     const { value, notes } = await runStep(findIronic, { host });
     expect(value).toEqual({ isPresent: false });
@@ -37,7 +37,7 @@ describe('finish/leave-host', () => {
   it.each([
     [undefined, 'now'],
     [2, '+2'],
-  ])('shows in a plan what is known of the delay (%s): %s', (rebootDelayMinutes, when) => {
+  ])('previews the configured delay (%s): %s', (rebootDelayMinutes, when) => {
     const config = Config.parse({ finish: { rebootDelayMinutes } });
     const needs = { ironic: placeholder(IronicAgent), handover: undefined };
     expect(reboot.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
@@ -52,7 +52,7 @@ describe('finish/leave-host', () => {
     [0, false, 'now'],
     [5, true, '+5'],
   ])(
-    'waits as configured (%s), else for an etcd that was not seen to leave (%s): %s',
+    'delays the reboot as configured (%s) or by a minute unless the etcd hand-over was seen (%s): %s',
     async (...row) => {
       const [rebootDelayMinutes, isSeen, when] = row;
       const host = fakeHost().on(['shutdown', rest]).succeeds();
@@ -82,7 +82,7 @@ describe('finish/leave-host', () => {
     expect(failure).toMatchObject({ code: 'command.failed' });
   });
 
-  it('hands a host over to ironic and does not reboot it', async () => {
+  it('leaves the reboot to ironic', async () => {
     const host = fakeHost().on(stopAgentArgv).succeeds();
     const { events } = await leaveWith(host, true);
     expect(host.ran).toEqual([['systemctl', 'stop', 'agent.service']]);

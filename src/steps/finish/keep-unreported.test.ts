@@ -41,7 +41,7 @@ describe('logs/keep-unreported', () => {
     expect(events[0]).toMatchObject({ stage: 'Rebooting', stageInfo });
   });
 
-  it('writes what is unanswered beside the log, at the top of the root file system', async () => {
+  it('writes the unanswered reports and the log to the root file system', async () => {
     const host = writtenHost();
     const { notes } = await runStep(keepUnreported, setUp(host));
     expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
@@ -74,21 +74,21 @@ describe('logs/keep-unreported', () => {
     expect(log.endsWith('end\n')).toBe(true);
   });
 
-  it('keeps a report that was not answered where the logs have been uploaded', async () => {
+  it('keeps an unanswered report although the logs are uploaded', async () => {
     const host = writtenHost();
     await runStep(keepUnreported, setUp(host, true));
     expect(host.textOf(`${kept}/unreported.json`)).toContain('"areLogsUploaded": true');
   });
 
-  it('touches nothing when the service has taken everything', async () => {
+  it('runs nothing when the service has accepted everything', async () => {
     const host = writtenHost();
     await runStep(keepUnreported, { ...setUp(host, true), reports: fakeReports() });
     expect(host.ran).toEqual([]);
   });
 
   it.each([
-    ['a mount that fails', writtenHost().on(['mount', rest]).fails(32), 0],
-    ['a disk without a root', writtenHost([]), 0],
+    ['a failed mount', writtenHost().on(['mount', rest]).fails(32), 0],
+    ['a disk without a root partition', writtenHost([]), 0],
     ['a full disk', writtenHost().on(['install', rest]).fails(1), 1],
   ])('continues after %s, and leaves nothing mounted', async (_, host, unmounts) => {
     const { notes } = await runStep(keepUnreported, setUp(host));

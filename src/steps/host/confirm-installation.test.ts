@@ -15,7 +15,7 @@ describe('host/confirm-installation', () => {
     [config, 'master'],
     [{ ...config, role: 'worker' as const }, 'worker'],
     [{ ...config, cluster: { hostId: 'h', controlPlaneCount: 1 } }, 'bootstrap'],
-  ])('reports the role that the host will have', async (given, stageInfo) => {
+  ])('reports the final role of the host', async (given, stageInfo) => {
     const { events } = await runStep(confirmInstallation, { config: given });
     expect(events[0]).toMatchObject({ stage: 'Installing', stageInfo });
   });
@@ -38,7 +38,7 @@ describe('host/confirm-installation', () => {
     });
   });
 
-  it('continues all the same where the settings say so', async () => {
+  it('continues with stopIfCancelled false', async () => {
     const { notes } = await runStep(confirmInstallation, {
       config: { ...config, service: { url: 'http://svc.example', stopIfCancelled: false } },
       reports: fakeReports({ unanswered: [], refusedIn: 'error' }),
@@ -46,7 +46,7 @@ describe('host/confirm-installation', () => {
     expect(notes.join()).toContain('in status error; installing it all the same');
   });
 
-  it('does nothing without a service that knows the host', async () => {
+  it('is skipped without a service', async () => {
     const { events } = await runStep(confirmInstallation, { config: {} });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
@@ -59,7 +59,7 @@ describe('withdrawal', () => {
     ['installed', true, undefined],
     ['added-to-existing-cluster', true, undefined],
     ['resetting', false, undefined],
-  ])('of a host in status %s (stopIfCancelled %s): %s', (status, stopIfCancelled, code) => {
+  ])('for a host in status %s (stopIfCancelled %s): %s', (status, stopIfCancelled, code) => {
     const given = Config.parse({ service: { stopIfCancelled } });
     expect(withdrawal(given, status)?.code).toBe(code);
   });

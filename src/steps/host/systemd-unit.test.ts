@@ -17,7 +17,7 @@ import {
 const { signal } = new AbortController();
 const monitor = ['busctl', rest] as const;
 
-describe('the name of a unit in an object path', () => {
+describe('busLabel', () => {
   it.each([
     ['bootkube.service', 'bootkube_2eservice'],
     ['node-image-pull.service', 'node_2dimage_2dpull_2eservice'],
@@ -25,13 +25,13 @@ describe('the name of a unit in an object path', () => {
     ['9p.mount', '_39p_2emount'],
     ['ü.service', '_c3_bc_2eservice'],
     ['', '_'],
-  ])('of %s is %s', (name, label) => {
+  ])('for %s is %s', (name, label) => {
     expect(busLabel(name)).toBe(label);
   });
 });
 
-describe('the watch of units', () => {
-  it('asks for the changes of each', () => {
+describe('unitWatch', () => {
+  it('subscribes to the changes of each unit', () => {
     const argv = unitMonitorArgv(['a.service', 'b.service']);
     expect(argv).toHaveLength(5);
     expect(argv[2]).toBe(
@@ -40,7 +40,7 @@ describe('the watch of units', () => {
     expect(argv[3]).toContain('/unit/b_2eservice');
   });
 
-  it('notified for what is printed, and ends with its signal', async () => {
+  it('notifies about output and ends with its signal', async () => {
     const stop = new AbortController();
     const host = fakeHost().on(monitor).hangs('Monitoring bus message stream.');
     let notified = 0;
@@ -53,7 +53,7 @@ describe('the watch of units', () => {
     expect(host.calls[0]?.limit).toBe(hours(24));
   });
 
-  it('lets a wait look again at once', async () => {
+  it('makes a wait poll at once', async () => {
     const clock = fakeClock();
     const host = fakeHost({ clock })
       .on(monitor)
@@ -76,20 +76,20 @@ describe('the watch of units', () => {
 
   it.each([
     ['is missing', fakeHost().on(monitor).isMissing()],
-    ['finds no bus', fakeHost().on(monitor).fails(1, 'Failed to connect to bus')],
-  ])('falls silent when busctl %s', async (_, host) => {
+    ['cannot connect to the bus', fakeHost().on(monitor).fails(1, 'Failed to connect to bus')],
+  ])('ends without an error when busctl %s', async (_, host) => {
     await expect(unitWatch(host, ['a.service'])(() => undefined, signal)).resolves.toBeUndefined();
   });
 
-  it('does not hide a fault of our own', async () => {
+  it('throws errors of our own', async () => {
     await expect(unitWatch(fakeHost(), ['a.service'])(() => undefined, signal)).rejects.toThrow(
       'does not know',
     );
   });
 });
 
-describe('the status of a unit', () => {
-  it('is what systemctl says of a unit that does not run', async () => {
+describe('unitStatus', () => {
+  it('is the output of systemctl for a dead unit', async () => {
     const host = fakeHost().on(['systemctl', 'status', 'a.service']).fails(3, '', 'a: dead');
     expect(await unitStatus(host, 'a.service', signal)).toBe('a: dead');
   });
@@ -115,9 +115,9 @@ describe('the properties of a unit', () => {
 
   it.each([
     ['fails', fakeHost().on(['systemctl', rest]).fails(1, 'Transport endpoint is not connected')],
-    ['says nothing', fakeHost().on(['systemctl', rest]).succeeds()],
+    ['prints nothing', fakeHost().on(['systemctl', rest]).succeeds()],
     ['hangs', fakeHost({ clock: fakeClock() }).on(['systemctl', rest]).hangs()],
-  ])('are not known while systemctl %s', async (_, host) => {
+  ])('are unknown while systemctl %s', async (_, host) => {
     expect(await readUnitProperties(host, 'x.service', signal)).toMatchObject({ state: '' });
   });
 });

@@ -17,26 +17,26 @@ const config: ConfigInput = {
 const argv = (input: ConfigInput = config): string => senderArgv(Config.parse(input)).join(' ');
 
 describe('the command that uploads logs', () => {
-  it('is that of assisted-installer, but for the token', () => {
+  it('is that of assisted-installer with the token in the environment', () => {
     expect(argv()).toBe(
       'podman run --rm --privileged --net=host --pid=host --env=PULL_SECRET_TOKEN -v /run/systemd/journal/socket:/run/systemd/journal/socket -v /var/log:/var/log registry.example/agent:1 logs_sender -cluster-id c -url http://svc.example -host-id h -infra-env-id i -insecure=false -bootstrap=false',
     );
   });
 
-  it('leaves user and password of the service out, which every process would see', () => {
+  it('does not contain the user and password of the service URL', () => {
     const url = 'https://me:s3cretpw@svc.example/base';
     const command = argv({ ...config, service: { ...config.service, url } });
     expect(command).toContain(' -url https://svc.example/base -host-id');
     expect(command).not.toContain('s3cretpw');
   });
 
-  it('takes the CA file along', () => {
+  it('mounts and passes the CA file', () => {
     const command = argv({ ...config, service: { ...config.service, caFile: '/etc/ca.pem' } });
     expect(command).toContain(' -v /var/log:/var/log -v /etc/ca.pem:/etc/ca.pem registry');
     expect(command).toMatch(/ -bootstrap=false -cacert=\/etc\/ca\.pem$/);
   });
 
-  it.each(['v1', 'bm-inventory-v1'] as const)('names no infra-env to a service of %s', (api) => {
+  it.each(['v1', 'bm-inventory-v1'] as const)('omits the infra-env for a service of %s', (api) => {
     const command = argv({ ...config, service: { ...config.service, api } });
     expect(command).toContain(' -host-id h -insecure=false ');
   });
@@ -45,13 +45,13 @@ describe('the command that uploads logs', () => {
     ['the bootstrap host', { role: 'bootstrap' }, true],
     ['a single node', { cluster: { controlPlaneCount: 1 } }, true],
     ['a master', { role: 'master', cluster: { controlPlaneCount: 3 } }, false],
-  ])('gathers the logs of a bootstrap on %s', (_, input, expected) => {
+  ])('sets -bootstrap for %s', (_, input, expected) => {
     expect(argv(input)).toContain(`-bootstrap=${String(expected)}`);
   });
 });
 
 describe('logs/upload', () => {
-  it('runs nothing without an image that has logs_sender', async () => {
+  it('runs nothing without the agent image', async () => {
     const host = fakeHost();
     const { value } = await runStep(uploadLogs, {
       config: { ...config, images: { agent: '' } },
@@ -60,7 +60,7 @@ describe('logs/upload', () => {
     expect([host.calls, value]).toEqual([[], { isTaken: true }]);
   });
 
-  it('hands the token on in the environment alone', async () => {
+  it('passes the token only in the environment', async () => {
     const host = fakeHost().on(['podman', rest]).succeeds();
     const { events } = await runStep(uploadLogs, {
       config,
@@ -71,15 +71,15 @@ describe('logs/upload', () => {
   });
 
   it.each<[string, ConfigInput['service']]>([
-    ['none', { url: 'http://svc.example' }],
-    ['an empty one', { url: 'http://svc.example', token: new Secret('') }],
-  ])('sets no token where there is %s', async (_, service) => {
+    ['no token', { url: 'http://svc.example' }],
+    ['an empty token', { url: 'http://svc.example', token: new Secret('') }],
+  ])('sets no token with %s', async (_, service) => {
     const host = fakeHost().on(['podman', rest]).succeeds();
     await runStep(uploadLogs, { config: { ...config, service }, host });
     expect(host.calls[0]?.env).toEqual({});
   });
 
-  it('tells that it failed, and is not fatal', async () => {
+  it('only warns when the upload fails', async () => {
     const host = fakeHost().on(['podman', rest]).fails(125, 'Error: no such image');
     const { notes } = await runStep(uploadLogs, { config, host });
     expect(notes).toEqual(['warn: the logs could not be uploaded']);
@@ -95,7 +95,7 @@ describe('logs/announce', () => {
     ]);
   });
 
-  it('is not fatal either', async () => {
+  it('only warns when the service refuses', async () => {
     const inventory = fakeInventory().failing(
       'logsState',
       inventoryFailure('inventory.refused', 'not now'),
@@ -106,8 +106,8 @@ describe('logs/announce', () => {
 
   it.each<[string, ConfigInput]>([
     ['no service', { ...config, service: {} }],
-    ['no host id', { ...config, cluster: { id: 'c' } }],
-  ])('is left out, like the upload, with %s', async (_, input) => {
+    ['no host ID', { ...config, cluster: { id: 'c' } }],
+  ])('is skipped, like the upload, with %s', async (_, input) => {
     const ends = [
       await runStep(announceLogs, { config: input }),
       await runStep(uploadLogs, { config: input }),

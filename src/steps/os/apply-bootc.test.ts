@@ -48,14 +48,14 @@ const staging = {
 };
 
 describe('node apply on a host with bootc', () => {
-  it('stages the image, and nothing a second time', async () => {
+  it('stages the image only once', async () => {
     const host = bootcNode('fresh', [staging]);
     host.on(['skopeo', rest]).prints(inRegistry(two));
     for (const _ of ['once', 'again']) await run(applyImage, host, { image: images.two });
     expect(changes(host)).toEqual([switchTo(images.two)]);
   });
 
-  it('drops what a command has staged that failed, and names the image that failed', async () => {
+  it('drops the deployment of a failed command and names the failed image', async () => {
     const failing = {
       argv: switchTo(images.bound),
       after: 'bound-failed',
@@ -74,7 +74,7 @@ describe('node apply on a host with bootc', () => {
     expect(changes(host)).toEqual([...once, ...once]);
   });
 
-  it('does not count what an earlier run has left without its bound images', async () => {
+  it('restages a deployment that an earlier run left unfinished', async () => {
     const whole = { argv: switchTo(images.bound), after: 'bound-failed' };
     const host = bootcNode('bound-failed', [whole, { argv: undeploy, after: 'fresh' }]);
     const digest = '1205be01a34f39a22a7c646a02df9a7d9337e1b6acd775ab230b866c741a382a';
@@ -83,7 +83,7 @@ describe('node apply on a host with bootc', () => {
     expect(changes(host)).toEqual([undeploy, switchTo(images.bound)]);
   });
 
-  it('leaves what was staged before a command that failed', async () => {
+  it('keeps the staged deployment when a command fails', async () => {
     const failing = { argv: ['bootc', 'upgrade', '--quiet'], error: 'error-gone.txt' };
     const host = bootcNode('staged', [failing]);
     await expect(run(applyImage, host, { image: images.two })).rejects.toMatchObject({
@@ -92,7 +92,7 @@ describe('node apply on a host with bootc', () => {
     expect(changes(host)).toEqual([failing.argv]);
   });
 
-  it('lets what was downloaded only be booted', async () => {
+  it('unlocks a downloaded deployment', async () => {
     const unlock = { argv: ['bootc', 'upgrade', '--quiet', '--from-downloaded'], after: 'staged' };
     const host = bootcNode('locked', [unlock]);
     host.on(['skopeo', rest]).prints(inRegistry(two));
@@ -106,12 +106,12 @@ describe('node apply on a host with bootc', () => {
     ['error-architecture.txt', 'os.wrong-architecture'],
     ['error-full.txt', 'os.no-space'],
     ['error-policy.txt', 'command.failed'],
-  ])('%s is %s', async (error, code) => {
+  ])('maps %s to %s', async (error, code) => {
     const host = bootcNode('fresh', [{ argv: switchTo(images.two), error }]);
     await expect(run(applyImage, host, { image: images.two })).rejects.toMatchObject({ code });
   });
 
-  it('follows the wanted name while a rollback is queued, and takes nothing of before for it', async () => {
+  it('switches to the wanted name while a rollback is queued and fails when nothing is staged', async () => {
     const host = bootcNode('rollback-queued', [{ argv: switchTo(images.one) }]);
     host.on(['skopeo', rest]).prints(inRegistry(sum('3')));
     await expect(run(applyImage, host, { image: images.one })).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe('node apply on a host with bootc', () => {
     expect(changes(host)).toEqual([switchTo(images.one)]);
   });
 
-  it('changes kernel arguments by its source, where the versions have that', async () => {
+  it('changes kernel arguments by source when the versions support it', async () => {
     const set = ['bootc', 'loader-entries', 'set-options-for-source', '--source', 'bootwright'];
     const argv = [...set, '--options', 'lab.src=2'];
     const host = bootcNode('fresh', [{ argv, after: 'staged-arguments' }]);
@@ -149,7 +149,7 @@ describe('node apply on a host with bootc', () => {
     });
   });
 
-  it('says who holds the sysroot', async () => {
+  it('names the process that holds the sysroot', async () => {
     const host = bootcNode('fresh');
     host
       .on(['bootc', 'status', rest])
@@ -170,27 +170,27 @@ describe('node apply on a host with bootc', () => {
 });
 
 describe('node rollback on a host with bootc', () => {
-  it('drops what is staged, and the wish to reboot for it', async () => {
+  it('drops the staged deployment and its /run/reboot-required', async () => {
     const host = bootcNode('staged', [{ argv: undeploy, after: 'fresh' }]);
     await run(applyRollback, host);
     expect(host.textOf(required)).toBeUndefined();
   });
 
-  it("leaves another's wish to reboot", async () => {
+  it('keeps a /run/reboot-required of another program', async () => {
     const host = bootcNode('staged', [{ argv: undeploy, after: 'fresh' }]);
     host.withFile(required, '*** System restart required ***');
     await run(applyRollback, host);
     expect(host.textOf(required)).toBeDefined();
   });
 
-  it('puts first what ran before', async () => {
+  it('queues the rollback and reboots', async () => {
     const host = bootcNode('booted', [{ argv: ['bootc', 'rollback'], after: 'rollback-queued' }]);
     await run(applyRollback, host, { reboots: true });
     expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
   });
 });
 
-it('drops what rpm-ostree has staged and failed then, and says who drives the updates', async () => {
+it('drops what a failed rpm-ostree command has staged, and names the update driver', async () => {
   const host = bootcNode('fresh');
   const booted = rpmOstreeDeployment('1', { booted: true });
   const print = (...deployments: readonly object[]): void => {

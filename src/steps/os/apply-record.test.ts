@@ -9,23 +9,23 @@ import { applyImage } from './apply.ts';
 const record = '/etc/machine-config-daemon/currentimage';
 
 describe('the record of node apply', () => {
-  const asked = { records: true } as const;
+  const recording = { records: true } as const;
 
   it.each<[string, NodeWorld]>([
     ['is staged by this run', { order: ['1', '0'], booted: '1' }],
-    ['was staged before', { order: ['2', '1'], booted: '1', staged: '2' }],
-    ['runs', { order: ['2', '1'], booted: '2' }],
+    ['is already staged', { order: ['2', '1'], booted: '1', staged: '2' }],
+    ['is booted', { order: ['2', '1'], booted: '2' }],
   ])('is written when the image %s', async (_, world) => {
     const { host } = operatorsNode(world);
-    const { notes } = await runOnNode(applyImage, host, asked);
+    const { notes } = await runOnNode(applyImage, host, recording);
     expect(host.textOf(record)).toBe(imageOf('2'));
     expect(host.files.get(record)?.mode).toBe(0o644);
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
   });
 
   it.each<[string, string]>([
-    ['is left out where none is asked for', imageOf('1')],
-    ['is not written again', imageOf('2')],
+    ['is not changed without a request', imageOf('1')],
+    ['is not rewritten', imageOf('2')],
   ])('%s', async (_, text) => {
     const { host } = operatorsNode();
     host.withFile(record, text, 0o600);
@@ -34,20 +34,20 @@ describe('the record of node apply', () => {
     expect(host.files.get(record)?.mode).toBe(0o600);
   });
 
-  it('takes the place of one that is not the same byte for byte', async () => {
+  it('replaces a record that differs in a byte', async () => {
     const { host } = operatorsNode();
     host.withFile(record, `${imageOf('2')}\n`);
-    await runOnNode(applyImage, host, asked);
+    await runOnNode(applyImage, host, recording);
     expect(host.textOf(record)).toBe(imageOf('2'));
   });
 
-  it('is there before the host restarts', async () => {
+  it('is written before the host reboots', async () => {
     const { host } = operatorsNode();
     let found: string | undefined;
     host.on(['systemctl', 'reboot']).answers(() => {
       found = host.textOf(record);
     });
-    const { isRestarted } = await runOnNode(applyImage, host, { ...asked, reboots: true });
+    const { isRestarted } = await runOnNode(applyImage, host, { ...recording, reboots: true });
     expect([isRestarted, found]).toEqual([true, imageOf('2')]);
   });
 
@@ -58,24 +58,24 @@ describe('the record of node apply', () => {
     ],
     ['os.not-staged', (host) => host.on(rebase).succeeds()],
     ['os.image-unreachable', (host) => host.on(['skopeo', rest]).fails(1, 'manifest unknown')],
-  ])('is not written when the run fails with %s', async (code, break_) => {
+  ])('is not written when the run fails with %s', async (code, prepare) => {
     const { host, world } = operatorsNode();
-    break_(host);
-    await expect(runOnNode(applyImage, host, asked)).rejects.toMatchObject({ code });
+    prepare(host);
+    await expect(runOnNode(applyImage, host, recording)).rejects.toMatchObject({ code });
     expect(host.textOf(record)).toBeUndefined();
     expect(world.staged).toBeUndefined();
   });
 
-  it('is refused where what is booted next has files of its own', async () => {
+  it('is refused when the next boot uses a deployment with its own /etc', async () => {
     const { host } = operatorsNode({ order: ['2', '1'], booted: '1' });
-    await expect(runOnNode(applyImage, host, asked)).rejects.toMatchObject({
+    await expect(runOnNode(applyImage, host, recording)).rejects.toMatchObject({
       code: 'os.record-lost',
     });
     expect(host.textOf(record)).toBeUndefined();
   });
 
-  it('is the same when the run was stopped before any of its commands', async () => {
-    const order = { ...asked, reboots: true } as const;
+  it('is consistent after a crash before any command, and complete after the next run', async () => {
+    const order = { ...recording, reboots: true } as const;
     const { host: whole } = operatorsNode();
     await runOnNode(applyImage, whole, order);
     for (let command = 0; command < whole.ran.length; command += 1) {

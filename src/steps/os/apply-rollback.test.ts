@@ -5,7 +5,7 @@ import { coreOsNode, runOnNode } from '../../../test/support/core-os-node.ts';
 import { applyRollback } from './apply.ts';
 
 describe('node rollback', () => {
-  it('drops what was staged and not booted', async () => {
+  it('drops a staged deployment without a reboot', async () => {
     const { host, world } = coreOsNode({ order: ['2', '1', '0'], booted: '1', staged: '2' });
     const { isRestarted } = await runOnNode(applyRollback, host, { reboots: true });
     expect(world).toMatchObject({ order: ['1', '0'], booted: '1', staged: undefined });
@@ -13,7 +13,7 @@ describe('node rollback', () => {
     expect(isRestarted).toBe(false);
   });
 
-  it('puts first what ran before, and restarts when asked to', async () => {
+  it('puts the previous deployment first and reboots on request', async () => {
     const { host, world } = coreOsNode();
     const { isRestarted } = await runOnNode(applyRollback, host, { reboots: true });
     expect(world.order).toEqual(['0', '1']);
@@ -21,27 +21,27 @@ describe('node rollback', () => {
     expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
   });
 
-  it('is the same when run twice', async () => {
+  it('is idempotent', async () => {
     const { world } = coreOsNode();
     await runOnNode(applyRollback, coreOsNode(world).host);
     await runOnNode(applyRollback, coreOsNode(world).host);
     expect(world.order).toEqual(['0', '1']);
   });
 
-  it('has nothing to go back to on a host that was never moved', async () => {
+  it('fails on a host with one deployment', async () => {
     const { host } = coreOsNode({ order: ['1'], booted: '1' });
     await expect(runOnNode(applyRollback, host)).rejects.toMatchObject({
       code: 'os.nothing-to-roll-back',
     });
   });
 
-  it('fails when the host will not boot the deployment that it is rolled back to', async () => {
+  it('fails when the host would not boot the previous deployment next', async () => {
     const { host } = coreOsNode();
     host.on(['rpm-ostree', 'rollback']).succeeds();
     await expect(runOnNode(applyRollback, host)).rejects.toMatchObject({ code: 'os.not-staged' });
   });
 
-  it('drops nothing where bootc keeps no ostree deployments', async () => {
+  it('refuses to drop a composefs deployment', async () => {
     const { host } = coreOsNode();
     const staged = bootcEntry('2', { ostree: null, composefs: { verity: 'v' } });
     host

@@ -6,7 +6,7 @@ import { coreOsNode, inspected, runOnNode } from '../../../test/support/core-os-
 import { applyImage } from './apply.ts';
 
 describe('node apply', () => {
-  it('cleans up, stages, and leaves the host running', async () => {
+  it('cleans up and stages the image without a reboot', async () => {
     const { host, world } = coreOsNode();
     const { isRestarted, notes } = await runOnNode(applyImage, host);
     expect(isRestarted).toBe(false);
@@ -15,7 +15,7 @@ describe('node apply', () => {
     expect(notes).toContain(`info: ${imageOf('2')} boots next`);
   });
 
-  it('does nothing when the image runs, not even ask the registry or restart', async () => {
+  it('does nothing when the image is booted', async () => {
     const { host } = coreOsNode({ order: ['2', '1'], booted: '2' });
     const { isRestarted } = await runOnNode(applyImage, host, { reboots: true });
     expect(isRestarted).toBe(false);
@@ -23,7 +23,7 @@ describe('node apply', () => {
     expect(host.ran.some(([program]) => program === 'skopeo')).toBe(false);
   });
 
-  it('only restarts when the image is staged already', async () => {
+  it('only reboots when the image is already staged', async () => {
     const { host } = coreOsNode({ order: ['2', '1'], booted: '1', staged: '2' });
     await runOnNode(applyImage, host, { reboots: true });
     expect(changing(host)).toEqual([['systemctl', 'reboot']]);
@@ -58,14 +58,14 @@ describe('node apply', () => {
     ],
     ['os.no-space', (host) => host.on(['df', rest]).prints('Avail\n1000')],
     ['os.not-staged', (host) => host.on(rebase).succeeds()],
-  ])('fails with %s and stages nothing', async (code, break_) => {
+  ])('fails with %s and stages nothing', async (code, prepare) => {
     const { host, world } = coreOsNode();
-    break_(host);
+    prepare(host);
     await expect(runOnNode(applyImage, host)).rejects.toMatchObject({ code });
     expect(world.staged).toBeUndefined();
   });
 
-  it('never takes the place of what another staged', async () => {
+  it('does not replace a deployment that another program staged', async () => {
     const { host } = coreOsNode({ order: ['3', '1'], booted: '1', staged: '3' });
     await expect(runOnNode(applyImage, host)).rejects.toMatchObject({
       code: 'os.staged-by-another',
@@ -73,7 +73,7 @@ describe('node apply', () => {
     expect(changing(host)).toEqual([]);
   });
 
-  it('refuses to follow an image that is checked by an ostree remote', async () => {
+  it('refuses an image that an ostree remote verifies', async () => {
     const { host } = coreOsNode();
     const reference = `ostree-remote-registry:fedora:${imageOf('1')}`;
     const booted = rpmOstreeDeployment('1', {
@@ -86,7 +86,7 @@ describe('node apply', () => {
     });
   });
 
-  it('continues without skopeo, and when what is old cannot be removed', async () => {
+  it('continues without skopeo and when the cleanup fails', async () => {
     const { host, world } = coreOsNode();
     host.on(['skopeo', rest]).isMissing().on(['rpm-ostree', 'cleanup', rest]).fails(1);
     const { notes } = await runOnNode(applyImage, host);
@@ -95,13 +95,13 @@ describe('node apply', () => {
     expect(notes.filter((note) => note.startsWith('warn'))).toHaveLength(2);
   });
 
-  it('tells that the Machine Config Operator looks after the node', async () => {
+  it('warns when the Machine Config Operator manages the node', async () => {
     const { host } = operatorsNode();
     const { notes } = await runOnNode(applyImage, host);
     expect(notes.some((note) => note.startsWith('warn: the Machine Config Operator'))).toBe(true);
   });
 
-  it('lets ostree find the pull secrets of the kubelet', async () => {
+  it('links the pull secret of the kubelet for ostree', async () => {
     const { host } = coreOsNode();
     host
       .on(['test', '-e', '/etc/ostree/auth.json'])
@@ -127,20 +127,20 @@ describe('node apply', () => {
     [['b', 'rw'], ['a', 'b'], [], ['rw', 'a', 'b']],
     [['n="all"'], ['n="none"'], ['n="all"'], ['n="none"']],
   ])(
-    'changes kernel arguments of an image that runs already, once: %j',
+    'changes kernel arguments of the booted image once: %j',
     async (...[boots, append, remove, then]) => {
       const { host, world } = coreOsNode({ order: ['2', '1'], booted: '2', arguments: boots });
-      const asked = { append, remove: [...remove, ...append], everywhere: true };
-      await runOnNode(applyImage, host, { kernelArguments: asked });
+      const change = { append, remove: [...remove, ...append], everywhere: true };
+      await runOnNode(applyImage, host, { kernelArguments: change });
       expect(world).toMatchObject({ order: ['2', '2', '1'], staged: '2', stagedArguments: then });
       expect(changing(host)).toHaveLength(2);
       const { host: again } = coreOsNode(world);
-      await runOnNode(applyImage, again, { kernelArguments: asked });
+      await runOnNode(applyImage, again, { kernelArguments: change });
       expect(changing(again)).toEqual([]);
     },
   );
 
-  it('changes kernel arguments against what was staged by then', async () => {
+  it('changes kernel arguments of the deployment that it has staged', async () => {
     const { host, world } = coreOsNode();
     const append = ['a="1"'];
     const kernelArguments = { append, remove: append, everywhere: true };
@@ -152,7 +152,7 @@ describe('node apply', () => {
     expect(changing(host).at(-1)).toEqual(['rpm-ostree', 'kargs', '--append=a="1"']);
   });
 
-  it('takes out what came with what is staged', async () => {
+  it('removes kernel arguments of the staged deployment', async () => {
     const staged = { staged: '2', stagedArguments: ['rw', 'x="1"'] };
     const { host, world } = coreOsNode({ order: ['2', '1'], booted: '1', ...staged });
     await runOnNode(applyImage, host, {
@@ -161,7 +161,7 @@ describe('node apply', () => {
     expect(world).toMatchObject({ order: ['2', '1'], stagedArguments: ['rw'] });
   });
 
-  it('leaves kernel arguments alone that are as asked for', async () => {
+  it('keeps kernel arguments that already match', async () => {
     const { host } = coreOsNode({ order: ['2', '1'], booted: '2', arguments: ['n="all"', 'rw'] });
     const append = ['n="all"', 'rw'];
     const kernelArguments = { append, remove: ['quiet', ...append], everywhere: true };
@@ -169,7 +169,7 @@ describe('node apply', () => {
     expect(changing(host)).toEqual([]);
   });
 
-  it('follows a tag to what it means now', async () => {
+  it('upgrades when a tag has moved', async () => {
     const tag = 'registry.example.com/os/node:latest';
     const named = { 'container-image-reference': `ostree-unverified-registry:${tag}` };
     const booted = rpmOstreeDeployment('1', { booted: true, ...named });

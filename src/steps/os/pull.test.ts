@@ -33,7 +33,7 @@ function pulling(bytesEach: number, running = '7 /usr/bin/skopeo experimental-im
 }
 
 describe('a pull', () => {
-  it('is stopped once no byte came for five minutes', async () => {
+  it('is cancelled when no data arrives for five minutes', async () => {
     const { host, pull, later } = pulling(1000);
     const failed = expect(pull('rpm-ostree')).rejects.toMatchObject({
       code: 'os.pull-cut',
@@ -45,9 +45,9 @@ describe('a pull', () => {
   });
 
   it.each([
-    ['that bytes come for', 100_000, undefined],
-    ['that has fetched all, and is put together', 0, '9 bootc switch'],
-  ])('%s is not', async (_, bytes, running) => {
+    ['that receives data', 100_000, undefined],
+    ['without a running download', 0, '9 bootc switch'],
+  ])('%s is not cancelled as stalled', async (_, bytes, running) => {
     const { pull, later } = pulling(bytes, running);
     const failed = expect(pull('bootc')).rejects.toMatchObject({ code: 'command.timed-out' });
     await later(61);

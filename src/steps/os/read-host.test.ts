@@ -8,16 +8,18 @@ const given = ['root=LABEL=root', 'rw', 'console=ttyS0', 'net.ifnames=0'];
 
 it.each([
   ['booted', 'booted2', 'booted', [...given, 'lab.kargsd=1']],
-  // The index in `ostree=` belongs to another deployment by now: 0 is the index of the rollback
-  // deployment.
+  // The index 0 in `ostree=` now belongs to the rollback deployment.
   ['rollback-queued', 'swapped', 'booted', [...given, 'lab.kargsd=1']],
   ['rollback-queued', 'swapped', 'next', given],
   ['staged', 'booted2', 'next', undefined],
-] as const)('%s with entries %s: kernel arguments of what is %s', async (...row) => {
-  const [state, entries, of, expected] = row;
-  const host = withEntries(fakeHost(), entries);
-  const status = readBootcStatus(bootcSaid(`status-${state}.json`));
-  const snapshot = { driver: 'bootc', reason: '', status, commandLine: '' } as const;
-  const asked = { host, signal: new AbortController().signal };
-  expect(await readArguments(asked, snapshot, of)).toEqual(expected);
-});
+] as const)(
+  'readArguments for %s with entries %s returns those of the %s deployment',
+  async (...row) => {
+    const [state, entries, of, expected] = row;
+    const host = withEntries(fakeHost(), entries);
+    const status = readBootcStatus(bootcSaid(`status-${state}.json`));
+    const snapshot = { driver: 'bootc', reason: '', status, commandLine: '' } as const;
+    const scope = { host, signal: new AbortController().signal };
+    expect(await readArguments(scope, snapshot, of)).toEqual(expected);
+  },
+);

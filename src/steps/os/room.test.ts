@@ -39,11 +39,11 @@ const check = (freeMiB: number, inBoot: readonly (readonly [string, number])[]) 
 const own = `/boot/ostree/default-${running}`;
 const other = '/boot/ostree/default-ab';
 
-describe('room in /boot for what is staged', () => {
+describe('checkBootRoom', () => {
   it.each<[string, number, [string, number][]]>([
-    ['free', 150, [[own, 140]]],
+    ['enough free space', 150, [[own, 140]]],
     [
-      'of an earlier system, which ostree removes',
+      'enough space with an earlier system, which ostree removes',
       30,
       [
         [own, 140],
@@ -51,18 +51,18 @@ describe('room in /boot for what is staged', () => {
       ],
     ],
     [
-      'none needed: the kernel is there',
+      'no free space when the kernel is already there',
       0,
       [
         [own, 40],
         [own, 110],
       ],
     ],
-  ])('%s', async (_, free, inBoot) => {
+  ])('accepts %s', async (_, free, inBoot) => {
     await expect(check(free, inBoot)).resolves.toBeUndefined();
   });
 
-  it('is missing where only the running system could make it', async () => {
+  it('fails when earlier systems do not free enough space', async () => {
     await expect(
       check(20, [
         [own, 140],
@@ -76,7 +76,7 @@ describe('room in /boot for what is staged', () => {
   });
 });
 
-describe('room for a pull', () => {
+describe('checkFreeSpace', () => {
   const reserve = 600 * mebibyte;
   it.each([
     [0, `     Avail\n${reserve}`, undefined],
@@ -85,14 +85,14 @@ describe('room for a pull', () => {
     [1000, `Avail\n${reserve + 2999}`, 'os.no-space'],
     [1000, 'Avail', 'command.unreadable'],
     [1000, '', 'command.unreadable'],
-  ])('of %i bytes, where df prints %j', async (missingBytes, printed, code) => {
+  ])('for %i missing bytes when df prints %j', async (missingBytes, printed, code) => {
     const host = fakeHost().on(['df', rest]).prints(printed);
     const checked = checkFreeSpace({ host, signal }, { kind: 'switch', missingBytes });
     if (code === undefined) await expect(checked).resolves.toBeUndefined();
     else await expect(checked).rejects.toMatchObject({ code });
   });
 
-  it.each(['keep', 'unlock'] as const)('is not asked for to %s', async (kind) => {
+  it.each(['keep', 'unlock'] as const)('checks nothing for %s', async (kind) => {
     const checked = checkFreeSpace({ host: fakeHost(), signal }, { kind, missingBytes: 1000 });
     await expect(checked).resolves.toBeUndefined();
   });
