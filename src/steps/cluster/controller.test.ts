@@ -52,7 +52,7 @@ function lastHeader({ controllerLogs }: FakeInventory): Readonly<Record<string, 
 }
 
 describe('cluster/wait-for-controller', () => {
-  it('ends with the event, announces the logs and sends them once', async () => {
+  it('finishes with the ready event, announces the logs and uploads them once', async () => {
     const clock = fakeClock();
     const inventory = fakeInventory();
     const kube = cluster().put(eventKind, ready);
@@ -67,7 +67,7 @@ describe('cluster/wait-for-controller', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('notes each event once and waits for the right one', async () => {
+  it('notes each event once and waits for the ready event', async () => {
     const clock = fakeClock({ auto: false });
     const inventory = fakeInventory();
     const kube = cluster().put(eventKind, event('controller.17a', 'pulling image'));
@@ -91,7 +91,7 @@ describe('cluster/wait-for-controller', () => {
     );
   });
 
-  it('says that the image of the controller cannot be pulled, once for every attempt', async () => {
+  it('reports once that the image of the controller cannot be pulled', async () => {
     const kube = cluster();
     const waiting = (reason: string) => ({
       ...pod(),
@@ -124,7 +124,7 @@ describe('cluster/wait-for-controller', () => {
     [74, false],
     [76, true],
   ])(
-    'goes by a controller that has run for %i minutes, whose event may be removed: %s',
+    'accepts a controller that has run for %i minutes without the event: %s',
     async (age, isEnough) => {
       const clock = fakeClock({ auto: false, start: Date.parse('2026-11-24T12:00:00Z') });
       const startedAt = new Date(clock.now() - minutes(age)).toISOString();
@@ -151,7 +151,7 @@ describe('cluster/wait-for-controller', () => {
   );
 
   it.each(['clusterLogsState', 'uploadControllerLogs'] as const)(
-    'is through although %s fails',
+    'only warns when %s fails',
     async (call) => {
       const inventory = fakeInventory().failing(
         call,
@@ -164,7 +164,7 @@ describe('cluster/wait-for-controller', () => {
     },
   );
 
-  it('waits without a service too, where the controller is this program, and sends no logs', async () => {
+  it('waits for our own controller without a service and uploads no logs', async () => {
     const inventory = fakeInventory();
     const run = { kube: cluster().put(eventKind, ready), inventory, facts };
     const other: ConfigInput = { role: 'bootstrap', images: { self: 'quay.io/b:v1' } };
@@ -174,7 +174,7 @@ describe('cluster/wait-for-controller', () => {
   });
 });
 
-/** Runs the follower for a while and then ends it, as the role does at its end. */
+/** Runs the follower for the given time and then stops it, as the role does at its end. */
 async function followFor(
   run: Parameters<typeof tryStep<never, never, undefined>>[1],
   time: number,
@@ -194,7 +194,7 @@ async function followFor(
 }
 
 describe('cluster/follow-controller-logs', () => {
-  it('sends the log every five minutes', async () => {
+  it('uploads the log every five minutes', async () => {
     const inventory = fakeInventory();
     await followFor({ kube: cluster(), inventory }, minutes(16));
     expect(inventory.calls).toHaveLength(3);
@@ -202,8 +202,8 @@ describe('cluster/follow-controller-logs', () => {
 
   it.each([
     ['no pod', fakeKube()],
-    ['a pod that does not run', fakeKube().put(pods, pod('Pending'))],
-  ])('sends nothing with %s', async (_, kube) => {
+    ['a pending pod', fakeKube().put(pods, pod('Pending'))],
+  ])('uploads nothing with %s', async (_, kube) => {
     const inventory = fakeInventory();
     const { notes } = await followFor({ kube, inventory }, minutes(6));
     expect([...inventory.calls, ...notes]).toEqual([]);
@@ -211,15 +211,15 @@ describe('cluster/follow-controller-logs', () => {
 
   it.each([
     ['empty', cluster('')],
-    ['not to be had', fakeKube().put(pods, pod())],
-  ])('takes the local log when that of the pod is %s', async (_, kube) => {
+    ['not available', fakeKube().put(pods, pod())],
+  ])('uploads the local log when that of the pod is %s', async (_, kube) => {
     const inventory = fakeInventory();
     const host = fakeHost().withFile('/tmp/controller_logs.log', 'from this host');
     await followFor({ kube, inventory, host }, minutes(6));
     expect(lastArchive(inventory)[1]).toBe('from this host');
   });
 
-  it('sends why there is none when both are missing', async () => {
+  it('uploads the errors when both logs are missing', async () => {
     const inventory = fakeInventory();
     await followFor({ kube: fakeKube().put(pods, pod()), inventory }, minutes(6));
     expect(lastArchive(inventory)[1]).toBe(

@@ -42,14 +42,14 @@ const now = (kube: FakeKube) => {
 
 describe('cluster/patch-etcd', () => {
   it.each<[string, ConfigInput]>([
-    ['a release that finds it out by itself', { cluster: { openshiftVersion: '4.7.0' } }],
-    ['never', { ...config, bootstrap: { etcdOverride: 'never' } }],
-    ['a cluster whose version nobody has said', { role: 'bootstrap' }],
+    ['a release that does not need it', { cluster: { openshiftVersion: '4.7.0' } }],
+    ['the setting never', { ...config, bootstrap: { etcdOverride: 'never' } }],
+    ['an unknown version', { role: 'bootstrap' }],
     [
-      'a controller that would not put it back',
+      'a controller that would not restore it',
       { ...config, service: { url: 'http://svc.example' } },
     ],
-  ])('is left out with %s', async (_, other) => {
+  ])('is skipped with %s', async (_, other) => {
     const kube = fakeKube().put(etcds, etcd());
     const { events } = await runStep(patchEtcd, {
       kube,
@@ -61,7 +61,7 @@ describe('cluster/patch-etcd', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  it('waits for the object', async () => {
+  it('waits for the etcd object', async () => {
     const kube = fakeKube();
     const run = runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
     await settle();
@@ -81,14 +81,14 @@ describe('cluster/patch-etcd', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  it('sets a flag again that another has taken away, with the first record', async () => {
+  it('sets a removed flag again and keeps the first record', async () => {
     const kube = fakeKube().put(etcds, etcd({ b: 2 }, '{"a":1}'));
     await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
     expect(now(kube)).toEqual({ overrides: { b: 2, [flag]: true }, record: '{"a":1}' });
   });
 
   it.each(['kube.denied', 'kube.invalid', 'kube.unreachable'] as const)(
-    'continues asking an API server that answers %s for half an hour',
+    'retries for 30 minutes when the API server answers %s',
     async (code) => {
       const clock = fakeClock({ auto: false });
       const kube = fakeKube().put(etcds, etcd());
@@ -109,7 +109,7 @@ describe('cluster/patch-etcd', () => {
     },
   );
 
-  it('fails when the cluster does not keep it', async () => {
+  it('fails when the cluster does not store the override', async () => {
     const kube = fakeKube().put(etcds, etcd());
     const forgetful = { ...kube, patch: () => Promise.resolve(etcd()) };
     const { failure } = await tryStep(patchEtcd, {
@@ -131,11 +131,11 @@ const putBack = step({
   run: putEtcdBack,
 });
 
-describe('putting etcd back', () => {
+describe('putEtcdBack', () => {
   it.each<[string, KubeObject | undefined]>([
-    ['there is no object', undefined],
-    ['there is the override without its annotation', etcd({ [flag]: true })],
-    ['the cluster does not take it back', etcd({ [flag]: true }, 'null')],
+    ['there is no etcd object', undefined],
+    ['the override has no annotation', etcd({ [flag]: true })],
+    ['the cluster does not remove the override', etcd({ [flag]: true }, 'null')],
   ])('fails when %s', async (_, object) => {
     const kube = object === undefined ? fakeKube() : fakeKube().put(etcds, object);
     const stubborn = { ...kube, patch: () => Promise.resolve(etcd()) };

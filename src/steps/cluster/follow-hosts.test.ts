@@ -19,7 +19,7 @@ const config = {
   cluster: { hostId: 'own' },
   service: { url: 'http://svc.example' },
 } as const;
-/** A host on which OS images may be built. */
+/** The configuration of a host that may build OS images. */
 const layered = { ...config, layering: { mode: 'on' } } as const;
 const down = inventoryFailure('inventory.unreachable', 'down');
 
@@ -52,7 +52,7 @@ const reported = ({ inventory }: ReturnType<typeof setUp>): readonly string[] =>
   );
 
 describe('cluster/follow-hosts', () => {
-  it('reports a host that is held back only once it is given its Ignition', async () => {
+  it('reports a host only after the config server is unblocked', async () => {
     const run = { ...setUp([host('m1', '10.0.0.1'), host('m2', '10.0.0.3')]), config: layered };
     run.host.withFile(blockedControllerConfig, 'kind: ControllerConfig');
     withLog(run, line('10.0.0.1'));
@@ -69,7 +69,7 @@ describe('cluster/follow-hosts', () => {
     expect(reported(run)).toHaveLength(2);
   });
 
-  it('asks again when it cannot know whether hosts are held back', async () => {
+  it('retries when it cannot read whether the config server is blocked', async () => {
     const run = { ...setUp([host('m1', '10.0.0.1')]), config: layered };
     withLog(run, line('10.0.0.1'));
     let questions = 0;
@@ -89,7 +89,7 @@ describe('cluster/follow-hosts', () => {
     expect([questions, reported(run).length]).toEqual([2, 1]);
   });
 
-  it('reports each host once, as soon as its line is written, and ends with the last', async () => {
+  it('reports each host once when its line appears and finishes with the last', async () => {
     const run = setUp();
     const end = runStep(followHosts, run);
     await run.clock.advance(seconds(2));
@@ -112,7 +112,7 @@ describe('cluster/follow-hosts', () => {
     expect(statusesOf(events)).toEqual([]);
   });
 
-  it('leaves hosts that are further on, and itself', async () => {
+  it('skips hosts at a later stage and the own host', async () => {
     const stages = ['Configuring', 'Joined', 'Done', 'Waiting for ignition'];
     const hosts = stages.map((stage, index) => host(`h${index}`, `10.0.1.${index}`, { stage }));
     const run = setUp([...hosts, host('own', '10.0.0.9')]);
@@ -121,7 +121,7 @@ describe('cluster/follow-hosts', () => {
     expect(reported(run)).toEqual([]);
   });
 
-  it('matches whole addresses only, and no host without any', async () => {
+  it('matches whole addresses only and no host without addresses', async () => {
     const run = setUp([host('m1', '10.0.0.1'), inventoryHost({ id: 'none' })]);
     withLog(run, line('10.0.0.10') + line('10.0.0.11') + line('110.0.0.1'));
     const controller = new AbortController();
@@ -134,7 +134,7 @@ describe('cluster/follow-hosts', () => {
     expect(run.inventory.calls).toEqual(['enabledHosts', 'enabledHosts']);
   });
 
-  it('asks for hosts again when an address comes that nobody has', async () => {
+  it('lists the hosts again for an unknown address', async () => {
     const run = setUp();
     run.inventory.answering({
       enabledHosts: () =>
@@ -148,7 +148,7 @@ describe('cluster/follow-hosts', () => {
     expect(reported(run)).toHaveLength(1);
   });
 
-  it('tries a report again that failed, while the others continue', async () => {
+  it('retries a failed report while the others continue', async () => {
     const run = setUp();
     run.inventory.failing('report', down);
     withLog(run, line('10.0.0.1') + line('10.0.0.2') + line('[fd00::3]'));
@@ -161,7 +161,7 @@ describe('cluster/follow-hosts', () => {
     expect(reported(run)[2]).toBe('env-m1|m1|Configuring|');
   });
 
-  it('looks at the stage again when a report is refused', async () => {
+  it('lists the hosts again when a report is refused', async () => {
     const run = setUp();
     run.inventory.failing('report', inventoryFailure('inventory.refused', 'lower stage'));
     run.inventory.answering({
@@ -178,7 +178,7 @@ describe('cluster/follow-hosts', () => {
     expect(run.inventory.calls).toEqual(['enabledHosts', 'report Configuring', 'enabledHosts']);
   });
 
-  it('requests the hosts until it has them, once in half a minute', async () => {
+  it('lists the hosts again until the service answers', async () => {
     const run = setUp([host('m1', '10.0.0.1')]);
     run.inventory.failing('enabledHosts', down, 3);
     withLog(run, line('10.0.0.1'));
@@ -189,7 +189,7 @@ describe('cluster/follow-hosts', () => {
     expect(run.inventory.calls.filter((call) => call === 'enabledHosts')).toHaveLength(4);
   });
 
-  it('continues when a log cannot be read for a time', async () => {
+  it('continues when a log temporarily cannot be read', async () => {
     const run = setUp([host('m1', '10.0.0.1')]);
     let reads = 0;
     const unread = hostFailure('file.not-read', 'no');
@@ -215,7 +215,7 @@ describe('cluster/follow-hosts', () => {
     expect(notes.some((note) => note.includes('cannot read'))).toBe(true);
   });
 
-  it('has nothing to do where there is nobody else', async () => {
+  it('finishes at once without other hosts', async () => {
     const run = setUp([host('own', '10.0.0.9')]);
     await runStep(followHosts, run);
     expect(run.inventory.calls).toEqual(['enabledHosts']);

@@ -16,16 +16,16 @@ it.each([
   [answered('kube.failed', 503, '/b?watch=true'), 'the API server does not answer (503)'],
   [kubeFailure('kube.unreachable', 'no'), 'the API server does not answer (kube.unreachable)'],
   [kubeFailure('kube.no-credentials', 'no'), 'there is no kubeconfig for the cluster yet'],
-])('the text for %s is one for each cause', (lastError, text) => {
+])('gapIn describes %s by its cause', (lastError, text) => {
   expect(gapIn({ isSynced: true, lastError })).toBe(text);
 });
 
-it('a view that is complete has no gap', () => {
+it('gapIn returns undefined for a synced view and a text for an unsynced one', () => {
   expect(gapIn({ isSynced: true })).toBeUndefined();
   expect(gapIn({ isSynced: false })).toContain('not listed');
 });
 
-it('several watches are one, which ends with the last of them', async () => {
+it('together joins several watches and ends with the last', async () => {
   const ended: string[] = [];
   const watch =
     (name: string, end: () => Promise<void>): Watch =>

@@ -33,7 +33,7 @@ describe('cluster/leave-record', () => {
 
   const foreign = { self: 'quay.io/b:v1', controller: 'quay.io/other:v2' };
 
-  it('leaves a record for the controller, and nothing else', async () => {
+  it('creates only the record for the controller', async () => {
     const run = world();
     await runStep(leaveRecord, run);
     expect(run.kube.writes.map(({ verb, kind }) => `${verb} ${kind}`)).toEqual([
@@ -64,7 +64,7 @@ describe('cluster/leave-record', () => {
     expect(run.kube.writes.slice(before)).toEqual([]);
   });
 
-  it('corrects what an earlier attempt left', async () => {
+  it('corrects the record of an earlier attempt', async () => {
     const run = world();
     await runStep(leaveRecord, run);
     const { signal } = new AbortController();
@@ -74,7 +74,7 @@ describe('cluster/leave-record', () => {
     expect(recordIn(run.kube)).toMatchObject({ node: 'm0' });
   });
 
-  it('records that the settings of etcd were changed', async () => {
+  it('records that etcd is overridden', async () => {
     const run = world();
     run.kube.put(etcdCluster.kind, { metadata: { name: 'cluster' }, spec: {} });
     await run.kube.patch(etcdCluster, overridePatch(null), new AbortController().signal);
@@ -88,7 +88,7 @@ describe('cluster/leave-record', () => {
       'does not answer',
       fakeInventory().failing('enabledHosts', inventoryFailure('inventory.unreachable', 'down')),
     ],
-  ])('asks the host for its name and addresses when the service %s', async (_, inventory) => {
+  ])('reads the name and addresses from the host when the service %s', async (_, inventory) => {
     const run = { ...world(), inventory };
     run.host.withFile('/proc/sys/kernel/hostname', 'Live-1\n');
     const output = [{ addr_info: [{ family: 'inet', local: '192.0.2.9', prefixlen: 24 }] }];
@@ -99,7 +99,7 @@ describe('cluster/leave-record', () => {
     expect(recordIn(run.kube)).toMatchObject({ node: 'live-1', addresses: '192.0.2.9' });
   });
 
-  it('does not keep the reboot waiting for a service that is away', async () => {
+  it('waits at most 30 s for an unreachable service', async () => {
     const clock = fakeClock();
     const inventory = fakeInventory();
     const enabledHosts: typeof inventory.enabledHosts = async (signal) => {
@@ -120,7 +120,7 @@ describe('cluster/leave-record', () => {
       'the controller is quay.io/other:v2, and not this program, quay.io/b:v1',
     ],
     [
-      'an image of its own that it does not know',
+      'an unknown image of this program',
       { ...config, images: { controller: 'quay.io/b:v1' } },
       'the controller is quay.io/b:v1, and the image of this program is unknown',
     ],
@@ -129,7 +129,7 @@ describe('cluster/leave-record', () => {
       { ...config, images: {}, service: { url: '' } },
       'there is no service, and the image of this program is unknown',
     ],
-  ])('is left out with %s, and says why', async (_, other, why) => {
+  ])('is skipped with %s and gives the reason', async (_, other, why) => {
     const run = { ...world(), config: other };
     const { events } = await runStep(leaveRecord, run);
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
@@ -137,7 +137,7 @@ describe('cluster/leave-record', () => {
     expect(run.kube.writes).toEqual([]);
   });
 
-  it('is tried for as long as a hand-over is, where the API server is away', async () => {
+  it('is retried for 9 minutes while the API server is unreachable', async () => {
     const clock = fakeClock({ auto: false });
     const run = { ...world(), clock };
     run.kube.lastError(kubeFailure('kube.unreachable', 'connection refused'));
@@ -154,7 +154,7 @@ describe('cluster/leave-record', () => {
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
   });
 
-  it('is given up at once when the API server refuses what it is', async () => {
+  it('gives up at once when the API server rejects the record', async () => {
     const clock = fakeClock();
     const invalid = kubeFailure('kube.invalid', 'no', { context: { status: 422 } });
     const run = { ...world(), clock };
@@ -170,7 +170,7 @@ describe('cluster/leave-record', () => {
       ({ kube }) => kube.lastError(kubeFailure('kube.unreachable', 'down')),
     ],
     [
-      'a record that stays another',
+      'a record that is not corrected',
       'cluster.record-not-left',
       ({ kube }) => {
         const { kind, ...metadata } = recordRef;
@@ -178,7 +178,7 @@ describe('cluster/leave-record', () => {
         Object.assign(kube, { patch: () => Promise.resolve(kube.objectsOf(kind)[0]) });
       },
     ],
-  ])('ends no installation by %s', async (_, code, prepare) => {
+  ])('only warns about %s', async (_, code, prepare) => {
     const run = world();
     prepare(run);
     const { notes, events } = await runStep(leaveRecord, run);
@@ -187,7 +187,7 @@ describe('cluster/leave-record', () => {
   });
 });
 
-describe('the addresses of a host', () => {
+describe('parseAddresses', () => {
   const link = (...addresses: readonly object[]) => ({ ifname: 'x', addr_info: addresses });
   const v4 = (local: string, prefixlen: number, dynamic?: boolean) => ({
     family: 'inet',
@@ -203,24 +203,24 @@ describe('the addresses of a host', () => {
 
   it.each<[string, unknown, readonly string[]]>([
     [
-      'of every link',
+      'the addresses of every link',
       [link(v4('192.0.2.7', 24)), link(v6('2001:db8::7', 64))],
       ['192.0.2.7', '2001:db8::7'],
     ],
-    ['of a lease for one address', [link(v6('2001:db8::7', 128, true))], ['2001:db8::7']],
+    ['a leased /128 address', [link(v6('2001:db8::7', 128, true))], ['2001:db8::7']],
     [
-      'without those of keepalived',
+      'addresses without the VIPs of keepalived',
       [link(v4('192.0.2.7', 24), v4('192.0.2.1', 32), v6('2001:db8::1', 128))],
       ['192.0.2.7'],
     ],
-    ['of a link without any', [{ ifname: 'x' }, {}], []],
-    ['of no link', [], []],
-    ['of something else', { addr_info: [] }, []],
-  ])('%s', (_, output, addresses) => {
+    ['no addresses of links without addresses', [{ ifname: 'x' }, {}], []],
+    ['no addresses without links', [], []],
+    ['no addresses from other JSON', { addr_info: [] }, []],
+  ])('returns %s', (_, output, addresses) => {
     expect(parseAddresses(JSON.stringify(output))).toEqual(addresses);
   });
 
-  it('are none where the output cannot be read', () => {
+  it('returns no addresses from unreadable output', () => {
     expect(parseAddresses('Object "x" is unknown')).toEqual([]);
   });
 });

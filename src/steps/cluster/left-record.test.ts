@@ -9,13 +9,13 @@ const whole: LeftRecord = {
 };
 const configMap = (data: unknown) => ({ metadata: { name: 'x' }, data });
 
-describe('the record', () => {
+describe('readRecord', () => {
   it.each<[string, LeftRecord]>([
-    ['a whole one', whole],
-    ['one without addresses', { ...whole, addresses: [] }],
-    ['one of changed settings', { ...whole, isEtcdOverridden: true }],
-    ['one with hosts', { ...whole, hosts: [{ name: 'w0', addresses: [], stage: 'Done' }] }],
-  ])('%s is read as it was written', (_, record) => {
+    ['a complete record', whole],
+    ['a record without addresses', { ...whole, addresses: [] }],
+    ['a record of an overridden etcd', { ...whole, isEtcdOverridden: true }],
+    ['a record with hosts', { ...whole, hosts: [{ name: 'w0', addresses: [], stage: 'Done' }] }],
+  ])('reads %s as it was written', (_, record) => {
     expect(readRecord(configMap(recordData(record)))).toEqual(record);
   });
 
@@ -23,10 +23,10 @@ describe('the record', () => {
     ['no data', undefined],
     ['another format', { ...recordData(whole), format: '2' }],
     ['no node', { ...recordData(whole), node: '' }],
-    ['a node that is no name', { ...recordData(whole), node: 'm0,system:masters' }],
-    ['an answer that is none', { ...recordData(whole), etcdOverridden: 'yes' }],
+    ['an invalid node name', { ...recordData(whole), node: 'm0,system:masters' }],
+    ['an invalid boolean', { ...recordData(whole), etcdOverridden: 'yes' }],
     ['hosts without names', { ...recordData(whole), hosts: '[{}]' }],
-  ])('with %s is refused', (_, data) => {
+  ])('refuses a record with %s', (_, data) => {
     expect(() => readRecord(configMap(data))).toThrow(
       expect.objectContaining({ code: 'cluster.bad-record' }),
     );

@@ -69,7 +69,7 @@ describe('the cloud provider taint', () => {
     expect(run.inventory.calls.filter((call) => call === 'cluster')).toHaveLength(1);
   });
 
-  it('is removed by its place, with a test of its value', async () => {
+  it('is removed by index with a test of the node UID and the taint', async () => {
     const { patches, notes } = await patchesWith(setUp('vsphere'), tainted);
     expect(patches).toMatchObject([
       {
@@ -87,21 +87,21 @@ describe('the cloud provider taint', () => {
 
   it.each([
     ['a Ready node', { name: 'm1', taints: [cloudTaint] }],
-    ['a node without it', { name: 'm1', notReady: 'x', taints: ['other'] }],
-  ])('costs nothing with %s', async (_, sketch) => {
+    ['a node without the taint', { name: 'm1', notReady: 'x', taints: ['other'] }],
+  ])('needs no patch and no request to the service with %s', async (_, sketch) => {
     const run = setUp('vsphere');
     const { patches } = await patchesWith(run, sketch);
     expect(patches).toEqual([]);
     expect(run.inventory.calls).not.toContain('cluster');
   });
 
-  it('is decided by the install-config when the service does not answer', async () => {
+  it('is decided by the install-config when the service is unreachable', async () => {
     const run = setUp('vsphere', { invoker: 'agent-installer' });
     run.inventory.failing('cluster', inventoryFailure('inventory.unreachable', 'down'));
     expect((await patchesWith(run, tainted)).patches).toEqual([]);
   });
 
-  it('is decided by the install-config when the service is silent', async () => {
+  it('is decided by the install-config when the service hangs', async () => {
     const run = setUp('nutanix');
     run.inventory.answering({
       cluster: (signal) =>
@@ -112,12 +112,12 @@ describe('the cloud provider taint', () => {
     expect((await patchesWith(run, tainted)).patches).toHaveLength(1);
   });
 
-  it('stays until the invoker is known, and is removed then', async () => {
+  it('is removed once the invoker is known', async () => {
     const run = setUp('vsphere');
-    let asked = 0;
+    let requests = 0;
     const get: Kube['get'] = (ref, signal) => {
-      asked += 1;
-      if (asked === 1) return Promise.reject(kubeFailure('kube.unreachable', 'down'));
+      requests += 1;
+      if (requests === 1) return Promise.reject(kubeFailure('kube.unreachable', 'down'));
       return run.kube.get(ref, signal);
     };
     const { patches, notes } = await patchesWith({ ...run, kube: { ...run.kube, get } }, tainted);
@@ -127,13 +127,13 @@ describe('the cloud provider taint', () => {
     );
   });
 
-  it('is no other taint when the list has changed meanwhile', async () => {
+  it('is removed without another taint when the list has changed', async () => {
     const run = setUp('vsphere');
-    let tries = 0;
+    let attempts = 0;
     const patch: Kube['patch'] = (ref, body, signal) => {
-      tries += 1;
+      attempts += 1;
       // Another writer is faster; this client has not seen that change yet.
-      if (tries === 1) withNodes(run.kube, { ...tainted, taints: [cloudTaint, 'other'] });
+      if (attempts === 1) withNodes(run.kube, { ...tainted, taints: [cloudTaint, 'other'] });
       return run.kube.patch(ref, body, signal);
     };
     const fake = { ...run.kube, patch };
@@ -147,6 +147,6 @@ describe('the cloud provider taint', () => {
     expect(notes).toContain(
       'warn: could not remove the cloud provider taint from m1; trying again',
     );
-    expect(tries).toBe(2);
+    expect(attempts).toBe(2);
   });
 });

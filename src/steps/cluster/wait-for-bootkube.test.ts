@@ -26,7 +26,7 @@ const bootstrapHost = () =>
     .fails(3, '', 'bootkube.service - Bootstrap a Kubernetes cluster');
 
 describe('cluster/wait-for-bootkube', () => {
-  it('is through at once when the file is there', async () => {
+  it('finishes at once when the file exists', async () => {
     const clock = fakeClock();
     const host = bootstrapHost().withFile(doneFile, '');
     const { events } = await runStep(waitForBootkube, { host, clock, facts });
@@ -41,7 +41,7 @@ describe('cluster/wait-for-bootkube', () => {
     );
   });
 
-  it('continues the moment that the file comes', async () => {
+  it('finishes as soon as the file appears', async () => {
     const clock = fakeClock({ auto: false });
     const host = bootstrapHost();
     const run = runStep(waitForBootkube, { host, clock, facts });
@@ -54,7 +54,7 @@ describe('cluster/wait-for-bootkube', () => {
     );
   });
 
-  it('says in one text that bootkube crashes for ever, and leaves the end to the service', async () => {
+  it('reports a crash loop of bootkube once and waits until its limit', async () => {
     const clock = fakeClock();
     const host = bootstrapHost();
     let polls = 0;
@@ -78,7 +78,7 @@ describe('cluster/wait-for-bootkube', () => {
   it.each([
     ['start-limit-hit', 'failed (start-limit-hit)'],
     ['exit-code', 'failed (exit-code)'],
-  ])('fails at once with the last lines when systemd gave the unit up: %s', async (result, how) => {
+  ])('fails at once with the last log lines when the unit has failed: %s', async (result, how) => {
     const clock = fakeClock();
     const host = bootstrapHost()
       .on(['journalctl', '--unit', 'bootkube.service', rest])
@@ -96,7 +96,7 @@ describe('cluster/wait-for-bootkube', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('waits on while systemd is about to start the unit again', async () => {
+  it('continues waiting while systemd is about to restart the unit', async () => {
     const host = bootstrapHost();
     // systemd 254 and later have this state for a moment.
     const between = { sub: 'failed-before-auto-restart', result: 'exit-code' };
@@ -110,7 +110,7 @@ describe('cluster/wait-for-bootkube', () => {
     expect(notes).toContain('warn: bootkube.service failed (exit-code) and was restarted');
   });
 
-  it('polls again when systemd says that the unit changed', async () => {
+  it('polls again when systemd signals a change of the unit', async () => {
     const clock = fakeClock({ auto: false });
     const host = bootstrapHost();
     const monitor = Promise.withResolvers<undefined>();

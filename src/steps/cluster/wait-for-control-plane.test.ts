@@ -37,7 +37,7 @@ function slowInventory(readyAt: number, more: Partial<Inventory> = {}) {
 }
 
 describe('control-plane/wait-for-masters', () => {
-  it('asks three things and continues when two masters are done', async () => {
+  it('sends three requests and finishes when two masters are done', async () => {
     const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] });
     const { events, progress } = await runStep(waitForControlPlane, { config, inventory });
     expect(inventory.calls).toEqual(['cluster', 'hosts master', 'hosts arbiter']);
@@ -45,13 +45,13 @@ describe('control-plane/wait-for-masters', () => {
     expect([...progress, ...events.filter(({ type }) => type === 'wait.updated')]).toEqual([]);
   });
 
-  it('does not wait for a cluster that exists', async () => {
+  it('does not wait in an existing cluster', async () => {
     const inventory = fakeInventory({ cluster: { kind: 'AddHostsCluster' } });
     await runStep(waitForControlPlane, { config, inventory });
     expect(inventory.calls).toEqual(['cluster']);
   });
 
-  it.each(['v1', 'bm-inventory-v1'] as const)('is left out with a service of %s', async (api) => {
+  it.each(['v1', 'bm-inventory-v1'] as const)('is skipped with a service of %s', async (api) => {
     const inventory = fakeInventory();
     const service = { ...config.service, api };
     const { events } = await runStep(waitForControlPlane, {
@@ -62,7 +62,7 @@ describe('control-plane/wait-for-masters', () => {
     expect(inventory.calls).toEqual([]);
   });
 
-  it('names a master as its host is called where no user gave it a name', async () => {
+  it('reports the host name of a master without a configured name', async () => {
     const { clock, inventory } = slowInventory(minutes(20), {
       hosts: (role) =>
         Promise.resolve(
@@ -80,7 +80,7 @@ describe('control-plane/wait-for-masters', () => {
     ]);
   });
 
-  it('sends two requests in a minute at most, after the first look', async () => {
+  it('sends at most two requests per minute after the first poll', async () => {
     const { clock, times, inventory } = slowInventory(hours(3));
     await runStep(waitForControlPlane, { config, clock, inventory });
     const later = times.filter((time) => time > 0);
@@ -96,9 +96,9 @@ describe('control-plane/wait-for-masters', () => {
 
   it.each([
     ['fails', 1],
-    ['has failed for a minute', 3],
-    ['has failed for ten minutes', 21],
-  ])('is never blind for more than 40 seconds where the service %s', async (_, failures) => {
+    ['fails for a minute', 3],
+    ['fails for ten minutes', 21],
+  ])('sends a request at least every 40 seconds when the service %s', async (_, failures) => {
     const { clock, times, inventory } = slowInventory(hours(1), {
       hosts: (role) => {
         times.push(clock.now());
@@ -121,7 +121,7 @@ describe('control-plane/wait-for-masters', () => {
     expect(times.length).toBeLessThan(2 * 60 + 40);
   });
 
-  it('asks for masters and arbiters in turn, so that each minute has two requests', async () => {
+  it('lists masters and arbiters in turn, with at most two requests per minute', async () => {
     const { clock, times, inventory } = slowInventory(hours(1), {
       hosts: (role) => {
         times.push(clock.now());
@@ -136,7 +136,7 @@ describe('control-plane/wait-for-masters', () => {
     expect(times.length).toBeLessThanOrEqual(5 + 2 * 60);
   });
 
-  it('continues waiting when the service fails, and asks again for what it did not get', async () => {
+  it('repeats only failed requests when the service fails', async () => {
     const down = inventoryFailure('inventory.unreachable', 'service is down');
     const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] })
       .failing('cluster', down, 2)
@@ -151,7 +151,7 @@ describe('control-plane/wait-for-masters', () => {
       'hosts master',
       'hosts arbiter',
     ]);
-    // A text about the service would be one more request to it.
+    // Reporting the failure of the service would be one more request to it.
     expect(statusesOf(events)).toEqual(['the inventory service has not answered yet']);
     expect(notes).toEqual(['warn: the inventory service cannot be asked; asking again']);
   });
@@ -162,7 +162,7 @@ describe('control-plane/wait-for-masters', () => {
     ['error', true],
     ['installing-pending-user-action', false],
     ['disabled', false],
-  ])('asks for its own status where a master is %s: %s', async (status, isAsked) => {
+  ])('confirms its own status when a master is %s: %s', async (status, isConfirmed) => {
     const { clock, inventory } = slowInventory(minutes(2), {
       hosts: (role) => {
         if (role !== 'master') return Promise.resolve([]);
@@ -172,19 +172,19 @@ describe('control-plane/wait-for-masters', () => {
         );
       },
     });
-    let asked = 0;
+    let confirmations = 0;
     const reports = {
       ...fakeReports(),
       confirm: () => {
-        asked += 1;
+        confirmations += 1;
         return Promise.resolve();
       },
     };
     await runStep(waitForControlPlane, { config, clock, inventory, reports });
-    expect(asked > 0).toBe(isAsked);
+    expect(confirmations > 0).toBe(isConfirmed);
   });
 
-  it('gives up after a day with what it saw last', async () => {
+  it('times out with the last status', async () => {
     const { clock, inventory } = slowInventory(hours(100));
     const { failure } = await tryStep(waitForControlPlane, { config, clock, inventory });
     expect(failure).toMatchObject({

@@ -24,7 +24,7 @@ const hostWith = (...properties: readonly string[]) =>
     .fails(3, '', 'progress.service: Main process exited, code=exited');
 
 describe('cluster/wait-for-etcd', () => {
-  it('is through when the unit has ended', async () => {
+  it('finishes when the unit has ended', async () => {
     const clock = fakeClock();
     const host = hostWith(unitProperties('inactive', 'dead'));
     const { events } = await runStep(waitForEtcd, { host, clock, facts });
@@ -36,7 +36,7 @@ describe('cluster/wait-for-etcd', () => {
     expect(host.ran.at(-1)).toEqual(status);
   });
 
-  it('polls every five seconds without notifications of systemd', async () => {
+  it('polls every five seconds without systemd signals', async () => {
     const clock = fakeClock();
     const host = hostWith(
       '',
@@ -53,7 +53,7 @@ describe('cluster/wait-for-etcd', () => {
     ]);
   });
 
-  it('fails with the reason when the unit failed for good', async () => {
+  it('fails with the reason when the unit has failed', async () => {
     const host = hostWith(unitProperties('failed', 'failed', 'exit-code'))
       .on(['journalctl', '--unit', 'progress.service', rest])
       .prints('progress.service: Main process exited, code=exited');
@@ -93,7 +93,7 @@ describe('cluster/wait-for-etcd-handover', () => {
     expect(notes).toEqual(['warn: could not confirm that etcd has left this host; continuing']);
   });
 
-  it('does not wait for an object that nobody makes', async () => {
+  it('does not wait without an etcd object', async () => {
     const clock = fakeClock();
     const { value, notes } = await runStep(waitForEtcdHandover, { kube: fakeKube(), clock, facts });
     expect(value).toEqual({ isSeen: false });

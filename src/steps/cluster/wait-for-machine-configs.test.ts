@@ -23,32 +23,32 @@ const config = (name: string) => ({ metadata: { name } });
 
 /** A cluster that counts the requests for each MachineConfig. */
 function counting(kube: FakeKube) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const counted = {
     ...kube,
     get: (...[ref, signal]: Parameters<FakeKube['get']>) => {
-      asked.push(ref.name);
+      requested.push(ref.name);
       return kube.get(ref, signal);
     },
   };
-  return { kube: counted, asked };
+  return { kube: counted, requested };
 }
 
 describe('cluster/wait-for-machine-configs', () => {
-  it('asks for each configuration until it is there, and then no more', async () => {
+  it('requests each MachineConfig until it exists', async () => {
     const clock = fakeClock({ auto: false });
     const world = fakeKube()
       .put(nodes, master('m1', 'a'))
       .put(nodes, master('m2', 'a', 'b'));
-    const { kube, asked } = counting(world.put(machineConfigs, config('a')));
+    const { kube, requested } = counting(world.put(machineConfigs, config('a')));
     const run = runStep(waitForMachineConfigs, { kube, clock, facts });
     await clock.advance(10_000);
     world.put(machineConfigs, config('b'));
     await clock.advance(5000);
     world.put(nodes, master('m1', 'a', 'b'));
     const { events } = await run;
-    expect(asked.filter((name) => name === 'a')).toHaveLength(1);
-    expect(asked.filter((name) => name === 'b').length).toBeGreaterThan(1);
+    expect(requested.filter((name) => name === 'a')).toHaveLength(1);
+    expect(requested.filter((name) => name === 'b').length).toBeGreaterThan(1);
     expect(
       events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
     ).toEqual([
@@ -57,7 +57,7 @@ describe('cluster/wait-for-machine-configs', () => {
     ]);
   });
 
-  it('continues waiting when a configuration cannot be read', async () => {
+  it('continues waiting when a MachineConfig cannot be read', async () => {
     const world = fakeKube().put(nodes, master('m1', 'a')).put(machineConfigs, config('a'));
     let isDown = true;
     const kube = {
@@ -91,35 +91,45 @@ const node = (name: string, current?: string, desired?: string): KubeObject => (
 
 const present = new Set(['a', 'b']);
 
-describe('whether the masters agree on a MachineConfig', () => {
+describe('configsAgree', () => {
   it.each<[string, readonly KubeObject[], boolean, string]>([
     ['one master', [node('m1', 'a', 'a')], true, '1 masters agree on a'],
     ['two masters', [node('m1', 'a', 'a'), node('m2', 'a', 'a')], true, '2 masters agree on a'],
     [
-      'a master that is on its way',
+      'a master that is being updated',
       [node('m1', 'a', 'b'), node('m2', 'b', 'b')],
       true,
       '2 masters agree on b',
     ],
-    ['no master', [], false, 'there is no master node yet'],
-    ['no annotation at all', [{ metadata: { name: 'm1' } }], false, 'm1 has no current'],
-    ['no current one', [node('m1', undefined, 'a')], false, 'm1 has no current MachineConfig'],
-    ['no desired one', [node('m1', 'a')], false, 'm1 has no desired MachineConfig'],
-    ['an empty desired one', [node('m1', 'a', '')], false, 'm1 has no desired MachineConfig'],
+    ['no masters', [], false, 'there is no master node yet'],
+    ['no annotations', [{ metadata: { name: 'm1' } }], false, 'm1 has no current'],
     [
-      'a current one that is not there',
+      'no current MachineConfig',
+      [node('m1', undefined, 'a')],
+      false,
+      'm1 has no current MachineConfig',
+    ],
+    ['no desired MachineConfig', [node('m1', 'a')], false, 'm1 has no desired MachineConfig'],
+    [
+      'an empty desired MachineConfig',
+      [node('m1', 'a', '')],
+      false,
+      'm1 has no desired MachineConfig',
+    ],
+    [
+      'a missing current MachineConfig',
       [node('m1', 'x', 'a')],
       false,
       'not in the cluster: MachineConfig x',
     ],
     [
-      'a desired one that is not there',
+      'a missing desired MachineConfig',
       [node('m1', 'a', 'x')],
       false,
       'not in the cluster: MachineConfig x',
     ],
     [
-      'different desired ones',
+      'different desired MachineConfigs',
       [node('m1', 'a', 'a'), node('m2', 'a', 'b')],
       false,
       'the masters differ: m1 desires a, m2 desires b',

@@ -44,7 +44,7 @@ describe('cluster/wait-for-masters', () => {
       [infraEnvId, hostId, stage, info].join(' '),
     );
 
-  it('reports each master as it becomes Ready, and ends with the second, without a sleep', async () => {
+  it('reports each master when it becomes Ready and finishes with the second', async () => {
     const run = setUp();
     const end = runStep(waitForMasters, run);
     await settle();
@@ -69,7 +69,7 @@ describe('cluster/wait-for-masters', () => {
     ]);
   });
 
-  it('waits for nobody in a control plane of one', async () => {
+  it('waits for no node in a control plane of one', async () => {
     const run = setUp({ yaml: 'controlPlane: {replicas: 1}' });
     const { events } = await runStep(waitForMasters, run);
     expect([...statusesOf(events), ...run.inventory.calls]).toEqual([]);
@@ -85,14 +85,14 @@ describe('cluster/wait-for-masters', () => {
     expect(statusesOf(events)[0]).toBe('kube-system/cluster-config-v1 is not in the cluster yet');
   });
 
-  it('finds a host by address where the name is another', async () => {
+  it('finds a host with another name by its address', async () => {
     const run = setUp({ hosts: [host('a', { addresses: ['10.0.0.1'] }), host('m2')] });
     withNodes(run.kube, { name: 'm1', addresses: ['10.0.0.1'] }, { name: 'm2' });
     await runStep(waitForMasters, run);
     expect(reported(run.inventory)).toEqual(['env-a id-a Joined ', 'env-m2 id-m2 Joined ']);
   });
 
-  it('counts a host whose report is refused, and asks once', async () => {
+  it('counts a node whose report is refused without a retry', async () => {
     const run = setUp();
     run.inventory.failing('report', refused);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
@@ -101,7 +101,7 @@ describe('cluster/wait-for-masters', () => {
     expect(notes).toContain('warn: could not report stage Joined of m1');
   });
 
-  it('counts a Ready node after ten seconds in which its report did not get through', async () => {
+  it('counts a Ready node when its report fails for ten seconds', async () => {
     const run = setUp();
     run.inventory.failing('report', down, 100);
     withNodes(run.kube, { name: 'm1', addresses: ['10.0.0.1'] });
@@ -115,7 +115,7 @@ describe('cluster/wait-for-masters', () => {
     );
   });
 
-  it('counts Ready nodes when the service is away and has listed no host', async () => {
+  it('counts Ready nodes when the service does not list its hosts', async () => {
     const run = setUp();
     run.inventory.answering({
       enabledHosts: (signal) => run.clock.sleep(hours(1), signal) as never,
@@ -127,7 +127,7 @@ describe('cluster/wait-for-masters', () => {
     expect(reported(run.inventory)).toEqual([]);
   });
 
-  it('is not held back by a report that hangs', async () => {
+  it('does not wait for a hanging report', async () => {
     const run = setUp({ hosts: [host('m1'), host('m2'), host('m3')] });
     run.inventory.answering({
       report: ({ hostId }, _, signal) =>
@@ -141,7 +141,7 @@ describe('cluster/wait-for-masters', () => {
     expect(run.clock.now()).toBe(0);
   });
 
-  it('never counts a Ready node that the service does not know, and names it', async () => {
+  it('does not count a Ready node that the service does not know, and names it', async () => {
     const run = { ...setUp(), clock: fakeClock() };
     withNodes(run.kube, { name: 'm1' }, { name: 'stray' }, { name: 'own' });
     const { failure, events } = await tryStep(waitForMasters, run);
@@ -154,12 +154,12 @@ describe('cluster/wait-for-masters', () => {
     });
     expect(statusesOf(events)).toHaveLength(2);
     expect(run.clock.now()).toBe(hours(24));
-    const asked = run.inventory.calls.filter((call) => call === 'enabledHosts').length;
-    expect(asked).toBeGreaterThan(1000);
-    expect(asked).toBeLessThanOrEqual(24 * 60 * 2 + 1);
+    const requests = run.inventory.calls.filter((call) => call === 'enabledHosts').length;
+    expect(requests).toBeGreaterThan(1000);
+    expect(requests).toBeLessThanOrEqual(24 * 60 * 2 + 1);
   });
 
-  it('counts it as soon as the service knows it', async () => {
+  it('counts a Ready node once the service knows it', async () => {
     const run = setUp({ hosts: [] });
     run.inventory.answering({
       enabledHosts: () =>
@@ -172,7 +172,7 @@ describe('cluster/wait-for-masters', () => {
     expect(reported(run.inventory)).toEqual(['env-m1 id-m1 Joined ', 'env-m2 id-m2 Joined ']);
   });
 
-  it('continues when the service does not tell its hosts at first', async () => {
+  it('continues when the service does not list its hosts at first', async () => {
     const run = { ...setUp(), clock: fakeClock() };
     run.inventory.failing('enabledHosts', down, 2);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
@@ -183,7 +183,7 @@ describe('cluster/wait-for-masters', () => {
     expect(run.clock.now()).toBeLessThanOrEqual(seconds(10));
   });
 
-  it('counts a node on that was Ready once, but not one that is gone', async () => {
+  it('counts a node that was Ready before, but not one that was deleted', async () => {
     const run = setUp();
     withNodes(run.kube, { name: 'm1' });
     const end = runStep(waitForMasters, run);
@@ -198,9 +198,9 @@ describe('cluster/wait-for-masters', () => {
   });
 
   it.each([
-    ['by its address, with a service', config, {}],
-    ['by its machine, without one', { role: 'bootstrap' } as const, { machine: 'a1' }],
-  ])('counts a host that joined under two names once, %s', async (_, ownConfig, machine) => {
+    ['by its address with a service', config, {}],
+    ['by its machine ID without a service', { role: 'bootstrap' } as const, { machine: 'a1' }],
+  ])('counts a host that joined under two names once: %s', async (_, ownConfig, machine) => {
     const run = {
       ...setUp({ hosts: [host('m1', { addresses: ['10.0.0.1'] }), host('m2')] }),
       config: ownConfig,
@@ -217,7 +217,7 @@ describe('cluster/wait-for-masters', () => {
     );
   });
 
-  it('says so, in the same words, while the API server is in trouble', async () => {
+  it('reports an unreachable API server once', async () => {
     const run = setUp();
     const end = runStep(waitForMasters, run);
     await run.clock.advance(minutes(1));
@@ -234,7 +234,7 @@ describe('cluster/wait-for-masters', () => {
     ]);
   });
 
-  it('lets the time of the stage pass while the API server refuses it', async () => {
+  it('does not renew the stage while the API server refuses the credentials', async () => {
     const run = setUp();
     const end = runStep(waitForMasters, run);
     await settle();
@@ -251,9 +251,13 @@ describe('cluster/wait-for-masters', () => {
   });
 
   it.each([
-    ['nothing answers', '', 'kube-system/cluster-config-v1 is not in the cluster yet'],
-    ['masters join', threeMasters, '0 of 2 masters ready; no master has joined yet; '],
-  ])('says that bootkube failed and was started again, while %s', async (_, yaml, status) => {
+    [
+      'the API server does not answer',
+      '',
+      'kube-system/cluster-config-v1 is not in the cluster yet',
+    ],
+    ['it waits for masters', threeMasters, '0 of 2 masters ready; no master has joined yet; '],
+  ])('reports a restart of bootkube while %s', async (_, yaml, status) => {
     const stop = new AbortController();
     const kube = yaml === '' ? fakeKube() : withInstallConfig(fakeKube(), yaml);
     const run = { ...setUp(), kube, signal: stop.signal };
@@ -272,9 +276,9 @@ describe('cluster/wait-for-masters', () => {
   });
 
   it.each([
-    ['no API server has ever answered', fakeKube()],
-    ['masters are waited for', withInstallConfig(fakeKube(), threeMasters)],
-  ])('fails with bootkube, once systemd has given it up, while %s', async (_, kube) => {
+    ['no API server has answered', fakeKube()],
+    ['it waits for masters', withInstallConfig(fakeKube(), threeMasters)],
+  ])('fails when the bootkube unit has failed while %s', async (_, kube) => {
     const run = { ...setUp(), kube };
     const end = tryStep(waitForMasters, run);
     await run.clock.advance(minutes(10));
@@ -290,14 +294,14 @@ describe('cluster/wait-for-masters', () => {
     });
   });
 
-  it('counts Ready nodes alone where there is no inventory service', async () => {
+  it('counts Ready nodes without an inventory service', async () => {
     const run = { ...setUp(), config: { role: 'bootstrap' } as const };
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
     await runStep(waitForMasters, run);
     expect(run.inventory.calls).toEqual([]);
   });
 
-  it('ends at once when it is stopped, with a report under way', async () => {
+  it('stops at once during a report', async () => {
     const run = setUp();
     const controller = new AbortController();
     run.inventory.answering({
@@ -318,7 +322,7 @@ describe('cluster/wait-for-arbiter', () => {
   const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
   const facts = { controlPlane: { units: [] } };
 
-  it('is over at once where there is none: no sleep, no node listed, no host asked for', async () => {
+  it('finishes at once without an arbiter, listing neither nodes nor hosts', async () => {
     const clock = fakeClock({ auto: false });
     const inventory = fakeInventory();
     const followed: string[] = [];
@@ -334,7 +338,7 @@ describe('cluster/wait-for-arbiter', () => {
     expect([clock.now(), inventory.calls, followed]).toEqual([0, [], ['configmaps']]);
   });
 
-  it('waits for the arbiter and reports it, not a master', async () => {
+  it('waits for the arbiter and reports only it', async () => {
     const clock = fakeClock({ auto: false });
     const yaml = 'controlPlane: {replicas: 2}\narbiter: {replicas: 1}';
     const kube = withInstallConfig(fakeKube(), yaml);
@@ -372,7 +376,7 @@ describe('cluster/wait-for-arbiter', () => {
     ['arbiter', 0, 0],
     ['arbiter', 1, 1],
     ['arbiter', 2, 1],
-  ] as const)('of the role %s with %i replicas, %i are waited for', (role, replicas, target) => {
+  ] as const)('nodeTarget for %s with %i replicas is %i', (role, replicas, target) => {
     const config = {
       controlPlaneReplicas: role === 'master' ? replicas : 3,
       arbiterReplicas: role === 'arbiter' ? replicas : 1,

@@ -17,21 +17,21 @@ const agentCluster = () => withInvoker(fakeKube(), 'agent-installer');
 /** An inventory service whose worker changes its stage at a given time. */
 function slowInventory(readyAt: number) {
   const clock = fakeClock();
-  const asked: number[] = [];
+  const requestTimes: number[] = [];
   const inventory = fakeInventory().answering({
     hosts: () => {
-      asked.push(clock.now());
+      requestTimes.push(clock.now());
       return Promise.resolve([worker(clock.now() < readyAt ? 'Installing' : 'Rebooting')]);
     },
   });
-  return { config, clock, asked, inventory, kube: agentCluster() };
+  return { config, clock, requestTimes, inventory, kube: agentCluster() };
 }
 
 describe('cluster/wait-for-workers', () => {
   it.each([
     ['another invoker', withInvoker(fakeKube(), 'assisted-service')],
-    ['a cluster that does not say', fakeKube()],
-  ])('asks for no worker with %s', async (_, kube) => {
+    ['an unknown invoker', fakeKube()],
+  ])('requests no workers with %s', async (_, kube) => {
     const inventory = fakeInventory({ hosts: [worker('Installing')] });
     await runStep(waitForWorkers, { config, kube, inventory });
     expect(inventory.calls).toEqual([]);
@@ -40,17 +40,17 @@ describe('cluster/wait-for-workers', () => {
   it.each([
     ['a worker in Rebooting', [worker('Rebooting')]],
     ['no workers', []],
-  ])('asks once with %s', async (_, hosts) => {
+  ])('sends one request with %s', async (_, hosts) => {
     const inventory = fakeInventory({ hosts });
     const { events } = await runStep(waitForWorkers, { config, kube: agentCluster(), inventory });
     expect([inventory.calls, statusesOf(events)]).toEqual([['hosts worker'], []]);
   });
 
-  it('waits while a worker is on its host, two requests in a minute at most', async () => {
-    const { asked, ...run } = slowInventory(minutes(10));
+  it('waits for a worker that is installing, with two requests per minute', async () => {
+    const { requestTimes, ...run } = slowInventory(minutes(10));
     const { events } = await runStep(waitForWorkers, run);
     expect(statusesOf(events)).toEqual(['0 of 1 workers rebooted or failed; w1 is Installing']);
-    expect(asked).toHaveLength(21);
+    expect(requestTimes).toHaveLength(21);
     expect(run.clock.now()).toBe(minutes(10));
   });
 
@@ -64,7 +64,7 @@ describe('cluster/wait-for-workers', () => {
     expect(notes).toEqual(['warn: the inventory service cannot be asked; asking again']);
   });
 
-  it('asks again who started the cluster when the API server does not tell', async () => {
+  it('retries to read the invoker when the API server is unreachable', async () => {
     const clock = fakeClock({ auto: false });
     const kube = agentCluster().lastError(kubeFailure('kube.unreachable', 'down'));
     const inventory = fakeInventory({ hosts: [worker('Done')] });
@@ -76,7 +76,7 @@ describe('cluster/wait-for-workers', () => {
     expect(inventory.calls).toEqual(['hosts worker']);
   });
 
-  it('waits for nobody when the invoker cannot be read', async () => {
+  it('requests no workers when the invoker cannot be read for five minutes', async () => {
     const clock = fakeClock();
     const kube = agentCluster().lastError(kubeFailure('kube.unreachable', 'down'));
     const inventory = fakeInventory();
@@ -85,11 +85,11 @@ describe('cluster/wait-for-workers', () => {
     expect(notes).toHaveLength(1);
   });
 
-  it('renews the text beside the stage in time, and gives up after a day', async () => {
-    const { asked, ...run } = slowInventory(hours(100));
+  it('renews the stage text every 20 minutes and times out', async () => {
+    const { requestTimes, ...run } = slowInventory(hours(100));
     const { failure, events } = await tryStep(waitForWorkers, run);
     expect(failure).toMatchObject({ code: 'wait.timed-out' });
-    expect(asked.length).toBeLessThanOrEqual(24 * 60 * 2 + 1);
+    expect(requestTimes.length).toBeLessThanOrEqual(24 * 60 * 2 + 1);
     const reports = reportsOf(events, { ladder: 'bootstrap', stage: 'Waiting for controller' });
     expect(reports[1]).toBe('20: 0 of 1 workers rebooted or failed; w1 is Installing (20 min)');
     expect(reports).toHaveLength(1 + 24 * 3);
@@ -99,7 +99,7 @@ describe('cluster/wait-for-workers', () => {
 const workerIn = (stage?: string, status = 'installing-in-progress') =>
   inventoryHost({ name: 'w1', role: 'worker', status, ...(stage === undefined ? {} : { stage }) });
 
-describe('a worker that has left its host', () => {
+describe('workerProgress', () => {
   it.each([
     ['Rebooting', true],
     ['Waiting for ignition', true],
@@ -113,16 +113,19 @@ describe('a worker that has left its host', () => {
     ['Waiting for control plane', false],
     ['A stage of next year', false],
     [undefined, false],
-  ])('is one in stage %s: %s', (stage, isDone) => {
+  ])('is done for a worker in stage %s: %s', (stage, isDone) => {
     expect(workerProgress([workerIn(stage)]).isDone).toBe(isDone);
   });
 
-  it.each(['error', 'cancelled', 'disabled', 'installed'])('is one that is %s', (status) => {
-    expect(workerProgress([workerIn('Installing', status)]).isDone).toBe(true);
-  });
+  it.each(['error', 'cancelled', 'disabled', 'installed'])(
+    'is done for a worker with status %s',
+    (status) => {
+      expect(workerProgress([workerIn('Installing', status)]).isDone).toBe(true);
+    },
+  );
 });
 
-it('names the workers that are waited for', () => {
+it('workerProgress names the workers that are not done', () => {
   const unnamed = inventoryHost({ name: '', id: 'h9', role: 'worker', status: 'installing' });
   expect(workerProgress([workerIn('Writing image to disk'), workerIn('Done'), unnamed])).toEqual({
     isDone: false,
