@@ -30,7 +30,7 @@ const hostWith = (bootstrap: string): FakeHost =>
     });
 
 describe('bootstrap/place-pull-secret', () => {
-  it('puts it where podman reads it, for root alone, and nowhere else', async () => {
+  it('moves the pull secret to the path of podman with mode 0600', async () => {
     const host = hostWith(withContents(plain));
     const { events } = await runStep(placePullSecret, { host, facts });
     expect(host.textOf(path)).toBe(secret);
@@ -43,13 +43,13 @@ describe('bootstrap/place-pull-secret', () => {
     expect(JSON.stringify([events, host.ran])).not.toContain('planted-secret');
   });
 
-  it('says when bootstrap.ign is gone', async () => {
+  it('fails when bootstrap.ign is missing', async () => {
     await expect(runStep(placePullSecret, { host: fakeHost(), facts })).rejects.toMatchObject({
       code: 'file.not-read',
     });
   });
 
-  it('leaves no copy behind when it cannot be moved', async () => {
+  it('removes the extracted copy when it cannot be moved', async () => {
     const host = hostWith(withContents(plain)).on(['mv', extracted, path]).fails(1, 'read-only');
     const { failure } = await tryStep(placePullSecret, { host, facts });
     expect(failure).toMatchObject({ code: 'command.failed' });
@@ -62,7 +62,7 @@ const config: ConfigInput = { images: { mco } };
 const podman = ['podman', 'run', rest] as const;
 
 describe('bootstrap/apply-ignition', () => {
-  it('tries three times, with pauses', async () => {
+  it('makes three attempts with pauses', async () => {
     const clock = fakeClock();
     const host = fakeHost()
       .on(podman)
@@ -72,7 +72,7 @@ describe('bootstrap/apply-ignition', () => {
     expect(clock.slept.filter((pause) => pause === 5000)).toHaveLength(2);
   });
 
-  it('ends with what podman said last', async () => {
+  it('fails with the last error of podman after three attempts', async () => {
     const host = fakeHost().on(podman).fails(125, 'unauthorized: access to the resource');
     const { failure } = await tryStep(applyIgnition, { config, host, facts });
     expect(failure).toMatchObject({
@@ -87,7 +87,7 @@ describe('bootstrap/apply-ignition', () => {
   const ask = `podman run --quiet --rm --net=none --authfile ${path} ${release} image machine-config-operator`;
   const derived = `quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:${'a'.repeat(64)}`;
 
-  it('asks the release for its machine-config-operator, when none is given', async () => {
+  it('reads the image of the machine-config-operator from the release by default', async () => {
     const host = fakeHost().on(podman).succeeds();
     host.on(ask.split(' ')).answers(() => ({ stdout: `${derived}\n` }));
     await runStep(applyIgnition, { host, facts: named });
@@ -98,7 +98,7 @@ describe('bootstrap/apply-ignition', () => {
   });
 
   it.each(['', 'no image', `--privileged@sha256:${'a'.repeat(64)}`, 'quay.io/mco:latest'])(
-    'runs no image that is none: %j',
+    'refuses output without an image by digest: %j',
     async (stdout) => {
       const host = fakeHost()
         .on(ask.split(' '))
@@ -113,7 +113,7 @@ describe('bootstrap/apply-ignition', () => {
     },
   );
 
-  it('says why the release cannot be asked', async () => {
+  it('fails with the error of podman when the release cannot be run', async () => {
     const host = fakeHost().on(ask.split(' ')).fails(125, 'unauthorized: access to the release');
     const { failure } = await tryStep(applyIgnition, { host, facts: named });
     expect(failure).toMatchObject({

@@ -23,7 +23,7 @@ describe('the manifests of the controller', () => {
   const ready = (): FakeHost => fakeHost().on(['mkdir', '-p', directory]).succeeds();
 
   describe('bootstrap/add-controller-manifests', () => {
-    it('writes each under the name that the old agent gave it', async () => {
+    it('writes the manifests under the names of the old agent', async () => {
       const host = ready();
       await runStep(addControllerManifests, { config, host, facts });
       expect(host.ran).toEqual([['mkdir', '-p', directory]]);
@@ -39,7 +39,7 @@ describe('the manifests of the controller', () => {
       ]);
     });
 
-    it('gives our own controller its own permissions', async () => {
+    it('grants our own controller its permissions', async () => {
       const image = 'registry.example/bootwright:1';
       const host = ready();
       const images = { self: image, controller: image };
@@ -56,7 +56,7 @@ describe('the manifests of the controller', () => {
       });
     });
 
-    it('gives a controller without a service nothing of the one that hosts report to', async () => {
+    it('does not pass the service of the hosts to a controller without a service', async () => {
       const host = ready();
       const given = {
         ...config,
@@ -80,7 +80,7 @@ describe('the manifests of the controller', () => {
       });
     });
 
-    it('shows the token to root alone, and to nobody else', async () => {
+    it('writes the token only to the Secret, with mode 0600', async () => {
       const host = ready();
       const { events } = await runStep(addControllerManifests, { config, host, facts });
       const withToken = [...host.files.keys()].filter((path) => host.textOf(path)?.includes(token));
@@ -90,7 +90,7 @@ describe('the manifests of the controller', () => {
       expect(JSON.stringify(events)).not.toContain(token);
     });
 
-    it('says that another controller does nothing of what this host leaves, and names both images', async () => {
+    it('notes that another controller does not use the record, with both images', async () => {
       const images = { self: 'registry.example/own:1', controller: 'registry.example/other:1' };
       const { notes } = await runStep(addControllerManifests, {
         config: { ...config, images },
@@ -102,7 +102,7 @@ describe('the manifests of the controller', () => {
       ]);
     });
 
-    it('runs this program without a service, with its own permissions', async () => {
+    it('runs this program as the controller without a service', async () => {
       const self = 'registry.example/own:1';
       const host = ready();
       const images = { self, controller: 'registry.example/other:1' };
@@ -158,11 +158,11 @@ describe('the manifests of the controller', () => {
       ['certificates.k8s.io', 'certificatesigningrequests/approval', ['update']],
       ['metal3.io', 'baremetalhosts', ['get', 'list', 'watch', 'update', 'patch']],
       ['machineconfiguration.openshift.io', '*', ['patch', 'get']],
-    ])('may, in %j with %s, %j', (group, resource, verbs) => {
+    ])('allows in group %j for %s the verbs %j', (group, resource, verbs) => {
       expect(verbsOf(group, resource)).toEqual(verbs);
     });
 
-    it('may approve for kubelets alone', () => {
+    it('allows to approve requests of kubelet signers only', () => {
       expect(rules.find(({ verbs }) => verbs.includes('approve'))?.resourceNames).toEqual([
         'kubernetes.io/kube-apiserver-client-kubelet',
         'kubernetes.io/kubelet-serving',
@@ -264,7 +264,7 @@ describe('the pod of the controller', () => {
       expect(controllerManifest('pod')).toEqual(job);
     });
 
-    it('knows the addresses of a service on the hosts', () => {
+    it('maps the host name of the service to its IP addresses', () => {
       const { hostAliases } = podOf({
         ...controllerSettings,
         controller: { serviceIps: ['192.0.2.1', '2001:db8::1'] },
@@ -276,7 +276,7 @@ describe('the pod of the controller', () => {
       ]);
     });
 
-    it('sees the CA file at its own path', () => {
+    it('mounts the CA file at its path', () => {
       const caFile = '/etc/assisted-service/ca.pem';
       const { containers, volumes } = podOf({
         ...controllerSettings,
@@ -292,7 +292,7 @@ describe('the pod of the controller', () => {
       });
     });
 
-    it('runs on a single node before that is ready, with what the bootstrap left there', () => {
+    it('tolerates a single node that is not ready and mounts its bootstrap secrets', () => {
       const { containers, volumes, tolerations } = podOf({
         ...controllerSettings,
         cluster: { ...controllerSettings.cluster, controlPlaneCount: 1 },
@@ -312,7 +312,7 @@ describe('the pod of the controller', () => {
       });
     });
 
-    it('gets the setting to count reboots', () => {
+    it('passes the setting to count reboots', () => {
       const { containers } = podOf({
         ...controllerSettings,
         controller: { notifyNumReboots: true },
@@ -322,7 +322,7 @@ describe('the pod of the controller', () => {
   });
 
   describe('the settings of the controller', () => {
-    it('are texts, whatever they look like', () => {
+    it('are strings in a ConfigMap', () => {
       expect(controllerManifest('cm')).toEqual({
         apiVersion: 'v1',
         kind: 'ConfigMap',
@@ -343,7 +343,7 @@ describe('the pod of the controller', () => {
       });
     });
 
-    it('have no user and no password of the address of the service, which come from the Secret', () => {
+    it('take the service URL with its password from the Secret only', () => {
       const url = 'https://user:pa55word@svc.example:8090';
       const settings = { ...controllerSettings, service: { ...controllerSettings.service, url } };
       const manifest = (name: 'cm' | 'pod' | 'secret') =>
@@ -356,7 +356,7 @@ describe('the pod of the controller', () => {
       );
     });
 
-    it.each(['1e3', 'yes', '0x10', '~', '12:30:00'])('stay texts: %s', (id) => {
+    it.each(['1e3', 'yes', '0x10', '~', '12:30:00'])('remain strings: %s', (id) => {
       const { data } = controllerManifest('cm', { ...controllerSettings, cluster: { id } });
       expect(data).toMatchObject({ 'cluster-id': id });
     });
@@ -379,10 +379,10 @@ describe('the pod of the controller', () => {
 
   describe('the token of the controller', () => {
     it.each([
-      ['a token with signs', new Secret('a: "token"'), 'a: "token"'],
-      ['an empty one', new Secret(''), ''],
-      ['none', undefined, ''],
-    ])('is a text: %s', (_, token, text) => {
+      ['a token with special characters', new Secret('a: "token"'), 'a: "token"'],
+      ['an empty token', new Secret(''), ''],
+      ['no token', undefined, ''],
+    ])('is a string: %s', (_, token, text) => {
       const service = { url: 'http://svc.example', ...(token === undefined ? {} : { token }) };
       expect(controllerManifest('secret', { ...controllerSettings, service })).toEqual({
         apiVersion: 'v1',

@@ -26,22 +26,22 @@ const atService = 'from https://svc.example';
 
 describe('the source of bootstrap.ign', () => {
   it.each<[string, ConfigInput, string]>([
-    ['the service alone', { service }, atService],
+    ['the service only', { service }, atService],
     ['an object store', { s3, cluster }, inS3],
-    ['an object store beside the service', { s3, service, cluster }, inS3],
-    ['the service, as is said', { s3, service, ignition: { source: 'service' } }, atService],
-    ['the object store, as is said', { s3, cluster, ignition: { source: 's3' } }, inS3],
-    ['a URL for the host alone', { service, ignition: { url, source: 'url' } }, atService],
-  ])('is, with %s, the right one', (_, input, expected) => {
+    ['an object store and the service', { s3, service, cluster }, inS3],
+    ['source service', { s3, service, ignition: { source: 'service' } }, atService],
+    ['source s3', { s3, cluster, ignition: { source: 's3' } }, inS3],
+    ['a URL for the config of the host', { service, ignition: { url, source: 'url' } }, atService],
+  ])('is the expected one for %s', (_, input, expected) => {
     expect(explainBootstrapSource(Config.parse(input))).toBe(expected);
   });
 
   it.each<[string, ConfigInput]>([
     ['nothing is set', {}],
-    ['only a URL of the host is', { ignition: { url } }],
-    ['only a file of the host is', { ignition: { file: '/opt/m.ign' } }],
+    ['only a URL for the host is set', { ignition: { url } }],
+    ['only a file for the host is set', { ignition: { file: '/opt/m.ign' } }],
     ['the bucket is missing', { s3: { endpoint: 'http://s3.example' } }],
-    ['the one that is named is not set', { s3, ignition: { source: 'service' } }],
+    ['the named source is not set', { s3, ignition: { source: 'service' } }],
   ])('is refused when %s', (_, input) => {
     const config = Config.parse(input);
     expect(() => chooseBootstrapSource(config)).toThrow(
@@ -62,11 +62,11 @@ describe('bootstrap/check', () => {
       'bootstrap.no-controller-image',
     ],
     [
-      'the version, for OS images that are to be built',
+      'the version for building OS images',
       { service, images, layering: { mode: 'on' } },
       'config.incomplete',
     ],
-  ])('names what is missing: %s', async (_, config, code) => {
+  ])('reports a missing setting: %s', async (_, config, code) => {
     const { failure } = await tryStep(checkBootstrapSettings, { config });
     expect(failure).toMatchObject({ code, kind: 'input' });
   });
@@ -81,11 +81,11 @@ describe('bootstrap/check', () => {
       'the controller is registry.example/other:1, and not this program, registry.example/own:1',
     ],
     [
-      'is none, and our image is unknown',
+      'is not set and our image is unknown',
       { s3, cluster: old, images },
       'there is no service, and the image of this program is unknown',
     ],
-  ])('refuses to change etcd where the service %s', async (_, config, why) => {
+  ])('refuses to override etcd when the service %s', async (_, config, why) => {
     const { failure } = await tryStep(checkBootstrapSettings, { config });
     expect(failure).toMatchObject({ code: 'bootstrap.etcd-stays-changed' });
     expect((failure as Error).message).toContain(why);
@@ -93,17 +93,20 @@ describe('bootstrap/check', () => {
 
   it.each<[string, ConfigInput]>([
     ['our controller', { service, cluster: old, images: { ...other, controller: self } }],
-    ['no service, and our image', { s3, cluster: old, images: { ...images, self } }],
-    ['a release that changes nothing', { service, images: other }],
-    ['never', { service, cluster: old, images: other, bootstrap: { etcdOverride: 'never' } }],
+    ['our image without a service', { s3, cluster: old, images: { ...images, self } }],
+    ['a release without the override', { service, images: other }],
+    [
+      'the setting never',
+      { service, cluster: old, images: other, bootstrap: { etcdOverride: 'never' } },
+    ],
     ['a single node', { service, cluster: { ...old, controlPlaneCount: 1 }, images: other }],
-  ])('lets etcd of 4.6 be with %s', async (_, config) => {
+  ])('accepts %s', async (_, config) => {
     const { failure } = await tryStep(checkBootstrapSettings, { config });
     expect(failure).toBeUndefined();
   });
 });
 
-/** A config with this pull secret; none without. */
+/** A config with this pull secret, or without one. */
 const withSecret = (secret?: string): string => {
   const file = {
     path: '/root/.docker/config.json',
@@ -134,7 +137,7 @@ const config: ConfigInput = {
 };
 
 describe('bootstrap/fetch-ignition', () => {
-  it('writes what the service gives, byte for byte, for root alone', async () => {
+  it('writes the config of the service unchanged with mode 0600', async () => {
     const host = fakeHost();
     const inventory = fakeInventory({ files: { 'bootstrap.ign': bootstrap } });
     const { value } = await runStep(fetchIgnition, { config, host, inventory });
@@ -154,13 +157,13 @@ describe('bootstrap/fetch-ignition', () => {
     expect(host.textOf(path)).toBe(bootstrap);
   });
 
-  it('needs no release image where the machine-config-operator is given', async () => {
+  it('needs no release image when the machine-config-operator is configured', async () => {
     const inventory = fakeInventory({ files: { 'bootstrap.ign': withoutRelease } });
     const { value } = await runStep(fetchIgnition, { config: { ...config, images }, inventory });
     expect(value).toMatchObject({ path, releaseImage: undefined });
   });
 
-  it('waits for a service that does not have it for this host yet', async () => {
+  it('waits while the service is not ready', async () => {
     const inventory = fakeInventory({ files: { 'bootstrap.ign': bootstrap } });
     inventory.failing('clusterFile', inventoryFailure('inventory.not-ready', 'two are called n0'));
     const [host, clock] = [fakeHost(), fakeClock()];
@@ -175,14 +178,14 @@ describe('bootstrap/fetch-ignition', () => {
   });
   const start = Date.parse('2020-12-31T23:00:00Z');
 
-  it('takes certificates that are valid by the clock of the host', async () => {
+  it('accepts certificates that are valid by the clock of the host', async () => {
     const inventory = fakeInventory({ files: { 'bootstrap.ign': expired } });
     const [host, clock] = [fakeHost(), fakeClock({ start })];
     await runStep(fetchIgnition, { config, host, inventory, clock });
     expect(host.textOf(path)).toBe(expired);
   });
 
-  it('waits five minutes for the clock to be set, and refuses certificates that are not valid by it', async () => {
+  it('refuses certificates that are invalid by the clock of the host after five minutes', async () => {
     const inventory = fakeInventory({ files: { 'bootstrap.ign': expired } });
     const [host, clock] = [fakeHost(), fakeClock({ start: start + hours(24) })];
     const { failure } = await tryStep(fetchIgnition, { config, host, inventory, clock });
@@ -196,7 +199,7 @@ describe('bootstrap/fetch-ignition', () => {
     expect([...host.files.keys()]).toEqual([]);
   });
 
-  it('is not held against the digest of the config of this host', async () => {
+  it('is not compared with the digest of the config of the host', async () => {
     const inventory = fakeInventory({ files: { 'bootstrap.ign': bootstrap } });
     const { value } = await runStep(fetchIgnition, {
       config: { ...config, ignition: { sha256: 'a'.repeat(64) } },
@@ -205,7 +208,7 @@ describe('bootstrap/fetch-ignition', () => {
     expect(value).toEqual({ path, sha256: sha256Of(bootstrap), openshiftVersion, releaseImage });
   });
 
-  it('fetches again when the body was cut', async () => {
+  it('fetches again when the body is truncated', async () => {
     const bodies = [
       downloadOf(bootstrap.slice(0, 10), { bytes: bootstrap.length }),
       downloadOf(bootstrap),
@@ -219,11 +222,11 @@ describe('bootstrap/fetch-ignition', () => {
   });
 
   it.each([
-    ['a config that names no release image', withoutRelease, 'bootstrap.no-mco-image'],
+    ['a config without a release image', withoutRelease, 'bootstrap.no-mco-image'],
     ['a config without a pull secret', withSecret(), 'ignition.file-missing'],
-    ['a cut pull secret', withSecret('{"auths":{"re'), 'bootstrap.bad-pull-secret'],
-    ['a pull secret of another kind', withSecret('{"token":"t"}'), 'bootstrap.bad-pull-secret'],
-  ])('leaves no file behind when %s comes', async (_, text, code) => {
+    ['a truncated pull secret', withSecret('{"auths":{"re'), 'bootstrap.bad-pull-secret'],
+    ['a pull secret in another format', withSecret('{"token":"t"}'), 'bootstrap.bad-pull-secret'],
+  ])('writes no file for %s', async (_, text, code) => {
     const host = fakeHost();
     const inventory = fakeInventory({ files: { 'bootstrap.ign': text } });
     const { failure } = await tryStep(fetchIgnition, { config, host, inventory });
@@ -233,24 +236,39 @@ describe('bootstrap/fetch-ignition', () => {
 
   const self = 'registry.example/own:1';
   it.each<[string, string | undefined, ConfigInput, object]>([
-    ['by its installer', '4.21.3', {}, { value: { openshiftVersion: '4.21.3' } }],
-    ['first by who starts it', '4.21.3', config, { value: { openshiftVersion } }],
-    ['by nobody, for a controller', undefined, {}, { failure: { code: 'config.incomplete' } }],
-    ['by no release', 'unreleased-master-1-g4b15', {}, { failure: { code: 'config.incomplete' } }],
-    ['by nobody, and nothing needs it', undefined, { service: { url: '' } }, { value: { path } }],
+    ['from the installer manifest', '4.21.3', {}, { value: { openshiftVersion: '4.21.3' } }],
+    ['from the settings first', '4.21.3', config, { value: { openshiftVersion } }],
     [
-      'by nobody, for our own controller',
+      'or fails without one for a controller',
+      undefined,
+      {},
+      { failure: { code: 'config.incomplete' } },
+    ],
+    [
+      'or fails with an unreleased version',
+      'unreleased-master-1-g4b15',
+      {},
+      { failure: { code: 'config.incomplete' } },
+    ],
+    [
+      'or needs none without a controller',
+      undefined,
+      { service: { url: '' } },
+      { value: { path } },
+    ],
+    [
+      'or fails without one for our own controller',
       undefined,
       { service: { url: '' }, images: { self } },
       { failure: { code: 'config.incomplete' } },
     ],
     [
-      'too late to change etcd',
+      'or fails when it is too late to override etcd',
       '4.6.62',
       { images: { self, controller: self } },
       { failure: { code: 'config.incomplete', context: { settings: 'cluster.openshiftVersion' } } },
     ],
-  ])('learns the release %s', async (...[, release, more, expected]) => {
+  ])('reads the release %s', async (...[, release, more, expected]) => {
     const manifest = {
       path: '/opt/openshift/openshift/openshift-install-manifests.yaml',
       contents: { source: `data:,data:%0A%20%20version:%20${release ?? ''}%0A` },

@@ -12,7 +12,7 @@ const hostNamed = (name: string): FakeHost =>
       host.withFile(kernel, `${argv[2] ?? ''}\n`);
     });
 
-describe('a host name', () => {
+describe('isHostname', () => {
   it.each([
     ['master-0', true],
     ['a1', true],
@@ -28,13 +28,13 @@ describe('a host name', () => {
     ['a-', false],
     ['a_b', false],
     ['ab\ncd', false],
-  ])('%j is usable: %s', (name, isUsable) => {
+  ])('for %j is %s', (name, isUsable) => {
     expect(isHostname(name)).toBe(isUsable);
   });
 });
 
 describe('bootstrap/set-hostname', () => {
-  it.each(['localhost', '', 'MASTER'])('replaces the name %j by one of chance', async (name) => {
+  it.each(['localhost', '', 'MASTER'])('replaces the name %j by a random name', async (name) => {
     const host = hostNamed(name);
     await runStep(setHostname, { host });
     expect(host.ran).toEqual([

@@ -14,7 +14,7 @@ const start = ['systemctl', 'start', '--no-block', pull, overlay] as const;
 const state = unitPropertiesArgv;
 const is = (name: string): string => `ActiveState=${name}`;
 
-/** A live system without oc, without a bus, whose units end well. */
+/** A live system without oc and without a bus, whose units succeed. */
 function bareHost(): FakeHost {
   return fakeHost()
     .on(stat)
@@ -35,7 +35,7 @@ function bareHost(): FakeHost {
 }
 
 describe('bootstrap/overlay-node-image', () => {
-  it('starts both units at once and waits for one after the other', async () => {
+  it('starts both units at once and waits for them in turn', async () => {
     const host = bareHost().on(state(pull)).inTurn(is('inactive'), is('activating'), is('active'));
     const clock = fakeClock();
     const { events } = await runStep(overlayNodeImage, { host, clock });
@@ -56,7 +56,7 @@ describe('bootstrap/overlay-node-image', () => {
     );
   });
 
-  it('looks again as soon as a unit changed', async () => {
+  it('polls again as soon as a unit changes', async () => {
     const clock = fakeClock();
     const host = bareHost()
       .on(state(pull))
@@ -87,7 +87,7 @@ describe('bootstrap/overlay-node-image', () => {
     );
   });
 
-  it('notes the status of a unit that failed', async () => {
+  it('fails with the status of a failed unit', async () => {
     const host = bareHost()
       .on(state(overlay))
       .prints(is('failed'))
@@ -106,19 +106,19 @@ describe('bootstrap/overlay-node-image', () => {
     );
   });
 
-  it('says when the release has no such units', async () => {
+  it('fails when the release has no such units', async () => {
     const host = bareHost().on(start).fails(5, `Failed to start ${pull}: Unit ${pull} not found.`);
     const { failure } = await tryStep(overlayNodeImage, { host });
     expect(failure).toMatchObject({ code: 'bootstrap.no-oc', kind: 'unsupported' });
   });
 
-  it('says when the units cannot be started', async () => {
+  it('fails when the units cannot be started', async () => {
     const host = bareHost().on(start).fails(1, 'Connection timed out');
     const { failure } = await tryStep(overlayNodeImage, { host });
     expect(failure).toMatchObject({ code: 'bootstrap.overlay-failed' });
   });
 
-  it('says when both ended well and oc is missing all the same', async () => {
+  it('fails when both units succeed and oc is still missing', async () => {
     const host = bareHost().on(state(overlay)).prints(is('active'));
     const { failure } = await tryStep(overlayNodeImage, { host });
     expect(failure).toMatchObject({

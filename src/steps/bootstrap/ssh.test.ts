@@ -21,14 +21,14 @@ function hostWith(files: Readonly<Record<string, string>> = {}): FakeHost {
 }
 
 describe('bootstrap/make-ssh-key', () => {
-  it('uses a key that is there', async () => {
+  it('uses an existing key', async () => {
     const host = hostWith({ [key]: 'key old', [`${key}.pub`]: `${publicOf('old')} and a comment` });
     await runStep(makeSshKey, { host });
     expect(host.ran).toEqual([]);
     expect(host.textOf(`${key}.pub`)).toContain('and a comment');
   });
 
-  it('leaves half a key to ssh-keygen, which refuses to overwrite it', async () => {
+  it('fails when only the private key exists', async () => {
     const host = hostWith({ [key]: 'half a key' });
     const { failure } = await tryStep(makeSshKey, { host });
     expect(failure).toMatchObject({ message: expect.stringContaining('Overwrite') as string });
@@ -41,7 +41,7 @@ describe('bootstrap/add-ssh-manifest', () => {
     '/opt/openshift/openshift/99_openshift-machineconfig_99-assisted-installer-master-ssh.yaml';
   const withKey = (text: string): FakeHost => fakeHost().withFile('/root/.ssh/id_rsa.pub', text);
 
-  it('lets the key of this host in at the masters', async () => {
+  it('writes a MachineConfig that authorizes the key of this host on the masters', async () => {
     const host = withKey('ssh-rsa AAAA root@host: 1\n');
     await runStep(addSshManifest, { host });
     expect(parse(host.textOf(path) ?? '')).toEqual({
@@ -67,7 +67,7 @@ describe('bootstrap/add-ssh-manifest', () => {
     ['is missing', fakeHost()],
     ['is empty', withKey('\n')],
     ['is not one line', withKey('a\nb\n')],
-  ])('says when the public key %s', async (_, host) => {
+  ])('fails when the public key %s', async (_, host) => {
     const { failure } = await tryStep(addSshManifest, { host });
     expect(failure).toMatchObject({ code: 'bootstrap.no-public-key' });
     expect(host.files.has(path)).toBe(false);

@@ -25,7 +25,7 @@ const path = '/opt/install-dir/worker-h.ign';
 const saved = '{"passwd":{"users":[{"passwordHash":"$6$0123456789abcdef$ghijk"}]}}';
 
 describe('ignition/fetch-host', () => {
-  it('writes what the service gives, byte for byte, for root alone', async () => {
+  it('writes the config of the service unchanged with mode 0600', async () => {
     const host = fakeHost();
     const inventory = fakeInventory({ ignition: pointer });
     const { value, events } = await runStep(fetchHost, { config, host, inventory });
@@ -40,9 +40,9 @@ describe('ignition/fetch-host', () => {
 
   it.each([
     ['of this host', path],
-    ['of the bootstrap', '/opt/install-dir/bootstrap.ign'],
-    ['that was rendered', '/opt/openshift/master.ign'],
-  ])('hides the secrets of a config %s that an earlier run saved', async (_, at) => {
+    ['of the bootstrap host', '/opt/install-dir/bootstrap.ign'],
+    ['that the bootstrap rendered', '/opt/openshift/master.ign'],
+  ])('hides the secrets of a saved config %s', async (_, at) => {
     const hidden: string[] = [];
     const scope = {
       host: fakeHost().withFile(at, saved),
@@ -53,7 +53,7 @@ describe('ignition/fetch-host', () => {
     expect(hidden).toEqual(['$6$0123456789abcdef$ghijk']);
   });
 
-  it('waits for a service that has none for this host yet', async () => {
+  it('waits while the service has no config for this host', async () => {
     const inventory = fakeInventory({ ignition: pointer });
     const early = inventoryFailure('inventory.not-ready', 'the control plane is not initialized');
     inventory.failing('hostIgnition', early);
@@ -63,7 +63,7 @@ describe('ignition/fetch-host', () => {
     expect(clock.slept).toContain(10_000);
   });
 
-  it('leaves no file where the config server cannot be trusted by the clock of the host', async () => {
+  it('writes no file when the CA of the config server has expired by the clock of the host', async () => {
     const source = `data:,${encodeURIComponent(expiredAuthority)}`;
     const trusting = JSON.parse(pointer) as { ignition: object };
     const security = { tls: { certificateAuthorities: [{ source }] } };
@@ -75,7 +75,7 @@ describe('ignition/fetch-host', () => {
     expect([...host.files.keys()]).toEqual([]);
   });
 
-  it('asks for the master config on the bootstrap host', async () => {
+  it('fetches the master config on the bootstrap host', async () => {
     const host = fakeHost();
     const inventory = fakeInventory({ ignition: pointer });
     const { value } = await runStep(fetchHost, {
@@ -106,7 +106,7 @@ describe('ignition/fetch-host', () => {
     expect(objects.asked).toEqual(['bucket/c/worker.ign']);
   });
 
-  it('asks a URL for a version and trusts its CA file', async () => {
+  it('requests a spec version from a URL and uses its CA file', async () => {
     const host = fakeHost().withFile('/etc/pki/mcs.pem', 'PEM');
     const url = 'https://web.example/worker.ign';
     const web = fakeWeb().with(url, pointer);
@@ -132,11 +132,11 @@ describe('ignition/fetch-host', () => {
   it.each<[string, string, string]>([
     ['spec 2', '{"ignition":{"version":"2.2.0"}}', 'ignition.spec-2'],
     [
-      'a file that Ignition refuses',
+      'an invalid file',
       '{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}',
       'ignition.invalid',
     ],
-  ])('leaves no file behind when %s comes', async (_, ignition, code) => {
+  ])('writes no file for %s', async (_, ignition, code) => {
     const host = fakeHost();
     const { failure } = await tryStep(fetchHost, {
       config,
@@ -147,7 +147,7 @@ describe('ignition/fetch-host', () => {
     expect([...host.files.keys()]).toEqual([]);
   });
 
-  it('fetches again when the body was cut, whether the network says so or the length', async () => {
+  it('fetches again when the connection or the content length shows a truncated body', async () => {
     const bodies = [
       downloadOf(pointer, { cut: { after: 5, error: webFailure('web.cut', 'body was cut') } }),
       downloadOf(pointer.slice(0, 10), { bytes: pointer.length }),
@@ -164,7 +164,7 @@ describe('ignition/fetch-host', () => {
     ).toEqual(['web.cut', 'ignition.cut']);
   });
 
-  it('stops reading what is too large to be a config', async () => {
+  it('stops reading an oversized config', async () => {
     const chunk = new Uint8Array(16 * 1024 * 1024);
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) yield await Promise.resolve(chunk);
@@ -178,7 +178,7 @@ describe('ignition/fetch-host', () => {
   });
 });
 
-it('has the secrets of a config hidden before anything else is done with it', async () => {
+it('hides the secrets of a config even when it is invalid', async () => {
   const basic = Buffer.from('user:hidden-basic').toString('base64');
   const content = (text: string): object => ({
     source: `data:;base64,${Buffer.from(text).toString('base64')}`,
@@ -211,7 +211,7 @@ it('has the secrets of a config hidden before anything else is done with it', as
       ],
       luks: [{ name: 'l', keyFile: content('hidden-luks') }],
     },
-    // That makes it invalid.
+    // An unknown member makes the config invalid.
     unknown: 1,
   });
   const inventory = fakeInventory({ ignition: text });

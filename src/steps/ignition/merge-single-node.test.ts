@@ -43,7 +43,7 @@ const nodeWith = (text: string | undefined): FakeHost => {
 };
 
 describe('ignition/merge-single-node', () => {
-  it('leaves the rendered config with the overrides of the host in its place', async () => {
+  it('replaces the rendered config by its merge with the overrides of the host', async () => {
     const host = nodeWith(rendered);
     const inventory = fakeInventory({ ignition: overrides });
     const { value } = await runStep(mergeSingleNodeIgnition, { config, host, inventory });
@@ -58,7 +58,7 @@ describe('ignition/merge-single-node', () => {
     expect(inventory.calls).toEqual(['hostIgnition master']);
   });
 
-  it('keeps what was served and what was rendered beside it', async () => {
+  it('keeps copies of the served and the rendered config', async () => {
     const host = nodeWith(rendered);
     await runStep(mergeSingleNodeIgnition, {
       config,
@@ -70,7 +70,7 @@ describe('ignition/merge-single-node', () => {
     expect(host.files.get('/opt/install-dir/master.ign.rendered')?.mode).toBe(0o600);
   });
 
-  it('merges new overrides into what was rendered, not into what was merged before', async () => {
+  it('merges new overrides into the rendered config, not into an earlier merge', async () => {
     const host = nodeWith(rendered);
     const first = fakeInventory({ ignition: overrides.replace('data:,host', 'data:,old') });
     await runStep(mergeSingleNodeIgnition, { config, host, inventory: first });
@@ -79,7 +79,7 @@ describe('ignition/merge-single-node', () => {
     expect(JSON.parse(host.textOf(path) ?? '')).toEqual(JSON.parse(merged));
   });
 
-  it('ends before anything is fetched when nothing was rendered', async () => {
+  it('fails without a request when there is no rendered config', async () => {
     const inventory = fakeInventory({ ignition: overrides });
     const host = nodeWith(undefined);
     const { failure } = await tryStep(mergeSingleNodeIgnition, { config, host, inventory });
@@ -88,9 +88,9 @@ describe('ignition/merge-single-node', () => {
   });
 
   it.each([
-    ['the config of the host is broken', rendered, '{"ignition":{"version":"9.0.0"}}'],
-    ['the rendered config is broken', '{', overrides],
-  ])('leaves the rendered config alone when %s', async (_, master, ignition) => {
+    ['the config of the host is invalid', rendered, '{"ignition":{"version":"9.0.0"}}'],
+    ['the rendered config is invalid', '{', overrides],
+  ])('does not change the rendered config when %s', async (_, master, ignition) => {
     const host = nodeWith(master);
     const inventory = fakeInventory({ ignition });
     const { failure } = await tryStep(mergeSingleNodeIgnition, { config, host, inventory });

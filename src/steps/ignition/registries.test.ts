@@ -32,18 +32,18 @@ const hostOf = () =>
     .prints('')
     .on(['stat', rendered])
     .prints('');
-/** A file saved by an editor on Windows. */
+/** A host whose CA file was saved by an editor on Windows. */
 const trusting = () => hostOf().withFile(ca, `\ufeff${authority.replaceAll('\n', '\r\n')}`);
 const now = Date.parse('2026-12-01');
 const clockAt = (time: number) => fakeClock({ start: time });
 
 describe('host/check-registries', () => {
   it.each([
-    ['is fine', authority, now, undefined],
-    ['is gone', undefined, now, `${ca} is not on the host`],
-    ['is none', 'CA', now, `${ca} holds no PEM certificate`],
+    ['is valid', authority, now, undefined],
+    ['is missing', undefined, now, `${ca} is not on the host`],
+    ['is not PEM', 'CA', now, `${ca} holds no PEM certificate`],
     ['has expired', authority, Date.parse('2127-01-01'), `${ca} has expired: nothing in it`],
-  ])('an authority that %s', async (...[, text, time, message]) => {
+  ])('checks a CA that %s', async (...[, text, time, message]) => {
     const host = text === undefined ? fakeHost() : fakeHost().withFile(ca, text);
     const clock = clockAt(time);
     const { failure } = await tryStep(checkRegistries, { config, host, clock });
@@ -58,7 +58,7 @@ describe('host/check-registries', () => {
 });
 
 describe('host/configure-registries', () => {
-  it('writes both where the tools of the host read them', async () => {
+  it('writes mirrors and CA where the tools of the host read them', async () => {
     const host = trusting();
     await runStep(configureRegistries, { config, host, clock: clockAt(now) });
     expect(host.calls.map(({ argv }) => argv.join(' '))).toEqual([folders, 'update-ca-trust']);
@@ -67,14 +67,14 @@ describe('host/configure-registries', () => {
     expect([mirrorsPath, anchor].map((path) => host.files.get(path)?.mode)).toEqual([0o644, 0o644]);
   });
 
-  it('leaves the trust of the host alone where there are only mirrors', async () => {
+  it('does not change the trust store when there are only mirrors', async () => {
     const host = hostOf();
     await runStep(configureRegistries, { config: { ...config, registries: { mirrors } }, host });
     expect(host.calls.map(({ argv }) => argv.join(' '))).toEqual([folders]);
     expect(host.textOf(anchor)).toBeUndefined();
   });
 
-  it('trusts nothing that changed since it was checked', async () => {
+  it('refuses a CA that has become invalid since the check', async () => {
     const host = fakeHost().withFile(ca, 'CA');
     const { failure } = await tryStep(configureRegistries, { config, host });
     expect(failure).toMatchObject({ code: 'registries.bad-ca' });
@@ -98,7 +98,7 @@ describe('the Ignition of the installed host', () => {
     return { value, text: host.textOf(path) ?? '' };
   };
 
-  it('has mirrors and authorities beside what was served', async () => {
+  it('contains the mirrors and the CA besides the served config', async () => {
     const { value, text } = await fetch(served);
     expect(fileIn(text, '/etc/of-the-host')).toBe('served');
     expect(text).toContain('"version":"3.2.0"');
@@ -113,13 +113,13 @@ describe('the Ignition of the installed host', () => {
     expect(value).toMatchObject({ path, bytes: text.length, sha256, version: '3.2.0' });
   });
 
-  it('keeps what is served for the same path', async () => {
+  it('keeps a served file at the same path', async () => {
     const files = [embeddedFile(mirrorsPath, 'of the site', 0o600)];
     const { text } = await fetch({ ...served, storage: { files } });
     expect(fileIn(text, mirrorsPath)).toBe('of the site');
   });
 
-  it('is not saved where what was served leaves no folder for it', async () => {
+  it('is not saved when a served link replaces the folder', async () => {
     const links = [{ path: '/etc/containers', target: '/usr/share/containers' }];
     const host = trusting();
     const inventory = fakeInventory({
@@ -130,7 +130,7 @@ describe('the Ignition of the installed host', () => {
     expect(host.textOf(path)).toBeUndefined();
   });
 
-  it('is not saved with an authority that changed', async () => {
+  it('is not saved with an invalid CA', async () => {
     const host = fakeHost().withFile(ca, 'CA');
     const inventory = fakeInventory({ ignition: JSON.stringify(served) });
     const { failure } = await tryStep(fetchHost, { config, host, inventory });
@@ -138,7 +138,7 @@ describe('the Ignition of the installed host', () => {
     expect(host.textOf(path)).toBeUndefined();
   });
 
-  it('of a single node gives way to what the bootstrap rendered, too', async () => {
+  it('keeps a rendered file at the same path on a single node', async () => {
     const files = [embeddedFile(mirrorsPath, 'rendered', 0o600)];
     const host = trusting().withFile(rendered, JSON.stringify({ ...served, storage: { files } }));
     const inventory = fakeInventory({ ignition: JSON.stringify(served) });

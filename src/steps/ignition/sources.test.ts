@@ -7,24 +7,24 @@ const s3 = { endpoint: 'http://s3.example', bucket: 'test' };
 const url = 'http://web.example/m.ign';
 const file = '/opt/m.ign';
 
-describe('the source of Ignition', () => {
+describe('chooseSource', () => {
   it.each<[string, ConfigInput, string]>([
-    ['the service alone', { service }, 'service'],
+    ['the service only', { service }, 'service'],
     ['an object store', { s3 }, 's3'],
-    ['an object store beside a service', { s3, service }, 's3'],
-    ['a URL beside a service', { ignition: { url }, service }, 'url'],
-    ['a file beside all others', { ignition: { url, file }, service, s3 }, 'file'],
-    ['the one that is named', { ignition: { url, file, source: 'service' }, service }, 'service'],
-    ['the named object store', { ignition: { file, source: 's3' }, s3 }, 's3'],
-  ])('is, with %s, the right one', (_, input, expected) => {
+    ['an object store and a service', { s3, service }, 's3'],
+    ['a URL and a service', { ignition: { url }, service }, 'url'],
+    ['a file and all others', { ignition: { url, file }, service, s3 }, 'file'],
+    ['source service', { ignition: { url, file, source: 'service' }, service }, 'service'],
+    ['source s3', { ignition: { file, source: 's3' }, s3 }, 's3'],
+  ])('returns the expected source for %s', (_, input, expected) => {
     expect(chooseSource(Config.parse(input)).name).toBe(expected);
   });
 
   it.each<[string, ConfigInput]>([
     ['nothing is set', {}],
     ['the bucket is missing', { s3: { endpoint: 'http://s3.example' } }],
-    ['the named one is not set', { ignition: { source: 'url' }, service }],
-  ])('is refused when %s', (_, input) => {
+    ['the named source is not set', { ignition: { source: 'url' }, service }],
+  ])('fails when %s', (_, input) => {
     const config = Config.parse(input);
     expect(() => chooseSource(config)).toThrow(
       expect.objectContaining({ code: 'ignition.not-configured', kind: 'input' }),
@@ -32,7 +32,7 @@ describe('the source of Ignition', () => {
     expect(explainSource(config)).toContain('source of Ignition');
   });
 
-  it('is explained with its place and the reason', () => {
+  it('gives the address and the reason in explainSource', () => {
     expect(explainSource(Config.parse({ service }))).toBe(
       'from service: https://svc.example (service.url is set)',
     );
