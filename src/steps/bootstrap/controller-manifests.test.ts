@@ -260,7 +260,7 @@ describe('the pod of the controller', () => {
       .spec;
 
   describe('the job of the controller', () => {
-    it('is that of the old agent', () => {
+    it('equals the job of the old agent', () => {
       expect(controllerManifest('pod')).toEqual(job);
     });
 

@@ -93,7 +93,7 @@ describe('the disk chosen by hints', () => {
     );
   });
 
-  it('is an array or a loop device only by a path', () => {
+  it('is an array or a loop device only when named by path', () => {
     const md = blockDevice('md127', { type: 'raid1' });
     const roots = [blockDevice('sda', {}, [md]), blockDevice('loop1', { type: 'loop' })];
     expect(chosen(roots, { minSizeGigabytes: 1 })).toBe('sda');

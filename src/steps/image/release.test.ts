@@ -23,7 +23,7 @@ describe('the minor version of a release', () => {
     expect(lineOfBuild(build)).toBe(line);
   });
 
-  it('is compared by number', () => {
+  it('is compared numerically', () => {
     expect(compareLines('4.9', '4.16')).toBeLessThan(0);
     expect(compareLines('5.0', '4.22')).toBeGreaterThan(0);
   });

@@ -87,7 +87,7 @@ describe('logs/upload', () => {
 });
 
 describe('logs/announce', () => {
-  it('tells the service that logs will come', async () => {
+  it('reports the logs of the host as requested', async () => {
     const inventory = fakeInventory();
     await runStep(announceLogs, { config, inventory });
     expect(inventory.logsStates).toEqual([
