@@ -155,6 +155,7 @@ describe.each([
       .fails(1, '', `${'y'.repeat(60_000)}\n${'z'.repeat(10_000)}`);
     const { notes } = await tryStep(hookStep, { config, facts, host });
     expect(notes).toHaveLength(2);
+    expect(notes.at(-1)).toMatch(/: z+$/);
   });
 
   it('fails the installation when it fails', async () => {

@@ -46,6 +46,28 @@ describe('withReleaseFallback', () => {
     note: vi.fn(),
   });
 
+  it.each([
+    [
+      'the built OS image',
+      undefined,
+      'no built OS image can be used; the OS image of the release is installed',
+    ],
+    ['a copy', 'it is sent later', 'it is sent later'],
+  ])('warns about a failure of %s under fallback-stock', async (_, consequence, warning) => {
+    const scope = scopeOf('fallback-stock');
+    const release = await withReleaseFallback(scope, failing, consequence);
+    expect(release).toEqual({ kind: 'release', why: 'file.not-written: the disk is full' });
+    expect(scope.note).toHaveBeenCalledExactlyOnceWith('warn', warning, expect.anything());
+  });
+
+  it('fails under the policy fail', async () => {
+    const scope = scopeOf('fail');
+    await expect(withReleaseFallback(scope, failing)).rejects.toMatchObject({
+      code: 'file.not-written',
+    });
+    expect(scope.note).not.toHaveBeenCalled();
+  });
+
   it('does not fall back when the run is stopped', async () => {
     const stopped = AbortSignal.abort(new Error('stopped'));
     await expect(withReleaseFallback(scopeOf('fallback-stock', stopped), failing)).rejects.toThrow(
