@@ -64,7 +64,7 @@ const pageOf = (...moments: readonly object[]): PageState =>
     .reduce(pageAfter, emptyPage('', '', 900));
 
 describe('a page of a Cluster', () => {
-  it('names it, and shows each host by its Machine and its stage', () => {
+  it('names the Cluster and shows each host with its Machine and stage', () => {
     const page = pageOf({
       cluster: cluster(),
       configs: [config('a', writing)],
@@ -85,7 +85,7 @@ describe('a page of a Cluster', () => {
     });
   });
 
-  it('a host that failed and is tried again has not ended', () => {
+  it('does not end a failed host, which may be retried', () => {
     const broken = condition('Ready', 'False', ['InstallationFailed', 'no space left']);
     const failed = { ...writing, conditions: [broken] };
     const of = (status: BootstrapConfigStatus) => ({
@@ -102,7 +102,7 @@ describe('a page of a Cluster', () => {
     expect(pageOf(of(failed), of(writing)).hosts).toMatchObject([{ status: 'WritingImageToDisk' }]);
   });
 
-  it('ends once the cluster and every host is installed', () => {
+  it('ends once the cluster and every host are installed', () => {
     const of = (available: ApiCondition, ...hosts: readonly BootstrapConfigStatus[]) => ({
       cluster: cluster(),
       controlPlane: controlPlane(available),
@@ -116,7 +116,7 @@ describe('a page of a Cluster', () => {
   });
 });
 
-describe('following a Cluster', () => {
+describe('followCluster', () => {
   const given = () =>
     fakeKube()
       .put(clusters, cluster())
@@ -126,7 +126,7 @@ describe('following a Cluster', () => {
       .put(bootstrapConfigs, config('a', writing))
       .put(bootstrapConfigs, config('other', writing, { [capiNames.clusterName]: 'other' }));
 
-  it('sees its own objects and each change, and says why its view may be old', async () => {
+  it('delivers the objects of the Cluster and each change, and the error while the view is stale', async () => {
     const kube = given();
     const stop = new AbortController();
     const all: ClusterObjects[] = [];

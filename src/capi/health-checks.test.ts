@@ -15,19 +15,27 @@ const ready = (timeoutSeconds: number) => ({
 
 describe('the MachineHealthChecks of a Cluster', () => {
   it.each<[string, object, string | undefined]>([
-    ['ten minutes without a word of the node', ready(600), 'Ready=Unknown after 600 s'],
+    ['refuse ten minutes of an Unknown node', ready(600), 'Ready=Unknown after 600 s'],
     [
-      'ten minutes of a condition of the Machine',
+      'refuse five minutes of a Machine condition',
       {
         nodeStartupTimeoutSeconds: 0,
         unhealthyMachineConditions: [{ type: 'Up', status: 'False', timeoutSeconds: 300 }],
       },
       'Up=False after 300 s',
     ],
-    ['no condition and the default of core', {}, 'no node after 600 s'],
-    ['a start of half an hour', { nodeStartupTimeoutSeconds: 1800 }, 'no node after 1800 s'],
-    ['hours', { ...ready(7200), nodeStartupTimeoutSeconds: 7200 }, undefined],
-    ['no limit for the start', { nodeStartupTimeoutSeconds: 0 }, undefined],
+    ['refuse the default node startup timeout of core', {}, 'no node after 600 s'],
+    [
+      'refuse a node startup timeout of half an hour',
+      { nodeStartupTimeoutSeconds: 1800 },
+      'no node after 1800 s',
+    ],
+    [
+      'accept timeouts of two hours',
+      { ...ready(7200), nodeStartupTimeoutSeconds: 7200 },
+      undefined,
+    ],
+    ['accept a disabled node startup timeout', { nodeStartupTimeoutSeconds: 0 }, undefined],
   ])('%s', (_, checks, why) => {
     const { status, reason, message = '' } = healthChecksFinding([check(checks)], 'demo');
     expect([status, reason]).toEqual(why === undefined ? ['True', 'Valid'] : ['False', 'TooShort']);
@@ -36,12 +44,12 @@ describe('the MachineHealthChecks of a Cluster', () => {
     expect(message).toContain('unhealthyLessThanOrEqualTo');
   });
 
-  it('are those of this Cluster alone', () => {
+  it('ignore those of another Cluster', () => {
     const other = check(ready(600), { clusterName: 'other' });
     expect(healthChecksFinding([other], 'demo').status).toBe('True');
   });
 
-  it('of the sample replace no host', () => {
+  it('are not part of the sample', () => {
     const text = readFileSync(
       new URL('../../deploy/capi/samples/metal3.yaml', import.meta.url),
       'utf8',

@@ -3,7 +3,7 @@ import { controlPlaneOf } from '../../test/support/capi-world.ts';
 import { type BootstrapConfig, type BootstrapConfigSpec, type Machine, ownNames } from './api.ts';
 import { hostsCheck, reportedOf } from './host-checks.ts';
 
-/** Names and addresses from the infrastructure; the test tells them apart by their form. */
+/** Names and addresses from the infrastructure; the test distinguishes them by their form. */
 interface Host {
   readonly reports?: readonly string[];
   readonly spec?: Partial<BootstrapConfigSpec>;
@@ -52,24 +52,21 @@ const long = `${'a'.repeat(60)}.example.com`;
 
 describe('HostsValid', () => {
   it.each<[string, readonly Host[]]>([
-    ['names of their own', [one, two]],
-    ['an address that two have', [one, { reports: ['n1', '192.0.2.10'] }]],
-    ['names by which one is known twice', [{ reports: ['n0', 'N0', 'n0.example.com'] }]],
-    ['a name from before its system has one', [{ reports: ['localhost', 'n0'] }, two]],
-    ['a name of one that is going', [one, { ...one, isDeleting: true }]],
-    ['a long name beside the one that its node may have', [{ reports: ['n0', long] }]],
+    ['unique names', [one, two]],
+    ['a shared address', [one, { reports: ['n1', '192.0.2.10'] }]],
+    ['several spellings of one name', [{ reports: ['n0', 'N0', 'n0.example.com'] }]],
+    ['localhost beside a name', [{ reports: ['localhost', 'n0'] }, two]],
+    ['the name of a host that is being deleted', [one, { ...one, isDeleting: true }]],
+    ['a long name beside a valid one', [{ reports: ['n0', long] }]],
+    ['a long name that nodeRegistration replaces', [{ reports: [long], spec: registered('a') }]],
     [
-      'a long name in place of which another is given',
-      [{ reports: [long], spec: registered('a') }],
-    ],
-    [
-      'names of their own by their configs',
+      'unique names from nodeRegistration',
       [
         { reports: ['n0'], spec: registered('a') },
         { reports: ['n0'], spec: registered('b') },
       ],
     ],
-    ['63 characters', [{ reports: ['a'.repeat(63)] }]],
+    ['a name of 63 characters', [{ reports: ['a'.repeat(63)] }]],
   ])('is true with %s', (_, hosts) => {
     expect(checkOf(hosts)).toMatchObject({ status: 'True', reason: 'Valid' });
   });
@@ -121,8 +118,8 @@ describe('HostsValid', () => {
   });
 });
 
-describe('a host', () => {
-  it('is reported with names, and with addresses in their one spelling', () => {
+describe('reportedOf', () => {
+  it('returns the names, and the addresses in canonical form', () => {
     const addresses = [
       { type: 'InternalDNS', address: 'n0.example.com' },
       { type: 'ExternalDNS', address: 'other' },

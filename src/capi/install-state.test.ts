@@ -17,13 +17,13 @@ describe('an install-config', () => {
   });
 
   it.each(['{"*other.Asset":{}}', '{"a": b}', '[]'])(
-    'is not in every state: the installer reads %s',
+    'is undefined for a state without it: %s',
     (text) => {
       expect(read({ state: text })).toBeUndefined();
     },
   );
 
-  it('is refused by its line where it is no YAML', () => {
+  it('is refused with the line when it is not YAML', () => {
     expect(() => read({ config: 'a: [' })).toThrow('install-config.yaml:1: Flow sequence');
   });
 
@@ -36,7 +36,7 @@ describe('an install-config', () => {
     expect(installConfigProblems(found, { cluster, replicas })).toEqual(problems);
   });
 
-  it('has three masters unless it gives another number', () => {
+  it('defaults to three masters', () => {
     const problems = ({ replicas = 3 }) =>
       installConfigProblems({ metadata: {} }, { cluster: undefined, replicas });
     expect([problems({}), problems({ replicas: 1 })].map(({ length }) => length)).toEqual([0, 1]);

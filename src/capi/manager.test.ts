@@ -3,7 +3,7 @@ import type { Controller } from '../kube/manager.ts';
 import type { Gap } from '../kube/informer.ts';
 import { hasSynced } from './manager.ts';
 
-it('is ready once every kind was listed, and stays so while the API server is away', () => {
+it('is ready once every kind is listed, and stays ready while the API server is unreachable', () => {
   const gaps: (Gap | undefined)[] = [undefined, { reason: 'nothing was listed yet', since: 0 }];
   const controllers = gaps.map(
     (_, at) => ({ reads: [{ gap: () => gaps[at] }] }) as unknown as Controller,

@@ -71,87 +71,92 @@ const pushSecret = [
 
 describe('manifests in Secrets', () => {
   it.each<readonly [what: string, file: string, text: string, ...found: string[]]>([
-    ['what is right', 'a.yaml', configMap('a', 'data:\n  a: "1"\n')],
-    ['JSON', 'a.json', '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}'],
+    ['accepts a valid manifest', 'a.yaml', configMap('a', 'data:\n  a: "1"\n')],
+    ['accepts JSON', 'a.json', '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}'],
     [
-      'no YAML',
+      'refuses invalid YAML',
       'a.yaml',
       'a: b: c\n',
       'a/a.yaml:1:4: Nested mappings are not allowed in compact mappings',
     ],
     [
-      'YAML in a file of JSON',
+      'refuses YAML in a JSON file',
       'a.json',
       '{"apiVersion": v1}',
       'a/a.json:1:16: not JSON: Unexpected character',
     ],
-    ['nothing', 'a.yaml', '# nothing\n---\n', 'a/a.yaml:1:1: the file is empty'],
-    ['a list', 'a.yaml', '- a\n', 'a/a.yaml:1:1: an object is expected, and this is a list'],
+    ['refuses an empty file', 'a.yaml', '# nothing\n---\n', 'a/a.yaml:1:1: the file is empty'],
     [
-      'no kind and no version',
+      'refuses a list',
+      'a.yaml',
+      '- a\n',
+      'a/a.yaml:1:1: an object is expected, and this is a list',
+    ],
+    [
+      'refuses a missing kind and apiVersion',
       'a.yaml',
       'metadata:\n  name: a\n',
       'a/a.yaml:1:1: apiVersion is expected, as v1 or apps/v1',
       'a/a.yaml:1:1: kind is expected, one word as ConfigMap',
     ],
     [
-      'a version that is none',
+      'refuses an invalid apiVersion',
       'a.yaml',
       configMap('a').replace('v1', 'apps/v1/x'),
       'a/a.yaml:1:1: apiVersion is expected, as v1 or apps/v1',
     ],
     [
-      'no name',
+      'refuses a missing name',
       'a.yaml',
       'apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n',
       'a/a.yaml:3:1: metadata.name is expected',
     ],
     [
-      'a number as its name',
+      'refuses a number as the name',
       'a.yaml',
       configMap('0644'),
       'a/a.yaml:4:3: metadata.name must be a text: write it in quotes',
     ],
-    ['a name by the server', 'a.yaml', configMap('a').replace('name', 'generateName')],
+    ['accepts generateName', 'a.yaml', configMap('a').replace('name', 'generateName')],
     [
-      'a bool of YAML 1.1 as a text',
+      'refuses YAML 1.1 booleans and octals as text',
       'a.yaml',
       configMap('a', 'data:\n  a: yes\n  b: "yes"\n  c: 0644\n'),
       'a/a.yaml:6:3: data.a must be a text: write it in quotes',
       'a/a.yaml:8:3: data.c must be a text: write it in quotes',
     ],
     [
-      'a bool as an annotation',
+      'refuses a boolean as an annotation',
       'a.yaml',
       configMap('a', '  annotations:\n    a/b: on\n'),
       'a/a.yaml:6:5: metadata.annotations.a/b must be a text: write it in quotes',
     ],
     [
-      'data that are not base64',
+      'refuses data that is not base64',
       'a.yaml',
       pushSecret.replace('eyJ', 'e-J'),
       'a/a.yaml:8:3: data..dockerconfigjson must be base64',
     ],
     [
-      'a List',
+      'refuses a List',
       'a.yaml',
       'apiVersion: v1\nkind: List\nitems: []\n',
       'a/a.yaml:3:1: a List is not possible among manifests: give each object a file of its own',
     ],
     [
-      'a second object',
+      'warns about a second object in a file',
       'a.yaml',
       `${configMap('a')}---\n${configMap('b')}`,
       'warning a/a.yaml:6:1: bootkube creates only the first object of a file: give this one a file of its own',
     ],
     [
-      'an object given twice',
+      'refuses a duplicate object',
       'a.yaml',
       `${osConfig('master')}---\n${osConfig('master')}`,
       'a/a.yaml:17:3: MachineOSConfig.machineconfiguration.openshift.io master is given twice: also in a/a.yaml:4:3',
     ],
     [
-      'Ignition with a wrong path',
+      'refuses Ignition with a relative path',
       'a.yaml',
       machineConfig(
         '    ignition:\n      version: 3.4.0\n    storage:\n      files:\n      - path: etc/a',
@@ -159,13 +164,13 @@ describe('manifests in Secrets', () => {
       'a/a.yaml:13:9: storage.files[0].path must be absolute [path-relative]',
     ],
     [
-      'a file that is not UTF-8',
+      'refuses a binary file',
       'a.yaml',
       'a\nb: \u0000',
       'a/a.yaml:1: a text is expected, in UTF-8, and this file is binary',
     ],
     [
-      'a hidden file',
+      'refuses a hidden file',
       '.a.yaml',
       configMap('a'),
       'a/.a.yaml: the name of a manifest has letters, digits, -, _ and ., begins with a letter or a digit, and ends with .yaml, .yml or .json',
@@ -174,19 +179,19 @@ describe('manifests in Secrets', () => {
     expect(ofFile(file, text)).toEqual(found);
   });
 
-  it('all findings of a Secret come at once', () => {
+  it('reports all findings of a Secret', () => {
     const texts = textsOf(secret('a', { 'b.yaml': 'a: [', 'a.yaml': configMap('') }, 'other'));
     expect(texts.map((text) => text.split(':')[0])).toEqual(['a', 'a/a.yaml', 'a/b.yaml']);
   });
 
-  it('a Secret without files, or without its folder, is refused', () => {
+  it('refuses a Secret without files or without the folder annotation', () => {
     expect(textsOf(secret('a', {}, ''))).toEqual([
       'a: annotation bootwright.io/manifest-folder: expected manifests or openshift',
       'a: the Secret holds no manifest',
     ]);
   });
 
-  it('files and objects of several Secrets are there once', () => {
+  it('refuses a file or an object that two Secrets contain', () => {
     const one = secret('one', { 'a.yaml': configMap('a') });
     const two = secret('two', { 'a.yaml': configMap('b'), 'b.yaml': configMap('a') }, 'openshift');
     expect(checkManifests([one, two]).map(manifestFindingText)).toEqual([
@@ -195,7 +200,7 @@ describe('manifests in Secrets', () => {
     ]);
   });
 
-  it('objects of one name and another kind, group or namespace are others', () => {
+  it('distinguishes objects of the same name by kind, group and namespace', () => {
     const texts = [
       configMap('a'),
       configMap('a', '  namespace: b\n'),
@@ -207,18 +212,18 @@ describe('manifests in Secrets', () => {
   });
 
   it.each([
-    ['nested', `a: ${'['.repeat(5000)}`],
+    ['deep nesting', `a: ${'['.repeat(5000)}`],
     [
-      'with a bomb of aliases',
+      'exponential aliases',
       `a: &a [${'x,'.repeat(50)}]\n${Array.from({ length: 9 }, (_, at) => `k${at}: &${'bcdefghijk'[at]} [${`*${'abcdefghij'[at]},`.repeat(50)}]`).join('\n')}\n`,
     ],
-  ])('what is %s is refused, and not followed', (_, text) => {
+  ])('refuses %s without expanding it', (_, text) => {
     expect(ofFile('a.yaml', text)).toHaveLength(1);
   });
 });
 
-describe('what MachineOSConfigs refer to', () => {
-  it('is among the manifests', () => {
+describe('the Secrets of a MachineOSConfig', () => {
+  it('must be among the manifests', () => {
     const config = secret('config', { 'a.yaml': osConfig('master') });
     expect(checkManifests([config]).map(manifestFindingText)).toEqual([
       'config/a.yaml:11: spec.renderedImagePushSecret.name: there is no Secret push in openshift-machine-config-operator',

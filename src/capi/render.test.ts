@@ -32,7 +32,7 @@ const kindOf = (objects: readonly KubeObject[], kind: string) =>
   objects.find((one) => one.kind === kind);
 
 describe('the objects of an install-config', () => {
-  it('have the infrastructure of Metal3 in files of its own, and no workers where there are none', () => {
+  it('have separate files for Metal3, and no MachineDeployment without workers', () => {
     const names = renderedFiles(configOf(), choices).map(({ name }) => name);
     expect(names.filter((name) => name.includes('metal3'))).toEqual([
       '10-metal3-cluster.yaml',
@@ -43,7 +43,7 @@ describe('the objects of an install-config', () => {
     expect(kindOf(none, 'MachineDeployment')).toBeUndefined();
   });
 
-  it('leave the infrastructure to its owner', () => {
+  it('leave infrastructure references empty without Metal3', () => {
     const disk = { rootDeviceHints: { minSizeGigabytes: 400 } };
     const objects = objectsOf(configOf(), { ...choices, metal3: undefined, ...disk });
     expect(objects.map(({ kind }) => kind).filter((kind) => kind?.startsWith('Metal3'))).toEqual(
@@ -59,7 +59,7 @@ describe('the objects of an install-config', () => {
     expect(spec).toHaveProperty('writeMode', undefined);
   });
 
-  it('have the networks, proxy, keys, trust and mirrors of the install-config', () => {
+  it('carry over networks, proxy, SSH keys, trust bundle and mirrors', () => {
     const config = configOf(
       'networking:',
       '  clusterNetwork: [{cidr: 10.1.0.0/16, hostPrefix: 23}]',
@@ -112,10 +112,10 @@ describe('the objects of an install-config', () => {
   });
 
   it.each([
-    ['none', '{none: {}}', 'api.demo.example.com'],
-    ['of bare metal', '{baremetal: {apiVIPs: [192.0.2.5]}}', '192.0.2.5'],
-    ['of an older one', '{baremetal: {apiVIP: 192.0.2.6}}', '192.0.2.6'],
-  ])('the API is where the platform says: %s', (_, platform, host) => {
+    ['without a platform', '{none: {}}', 'api.demo.example.com'],
+    ['of baremetal with apiVIPs', '{baremetal: {apiVIPs: [192.0.2.5]}}', '192.0.2.5'],
+    ['of baremetal with apiVIP', '{baremetal: {apiVIP: 192.0.2.6}}', '192.0.2.6'],
+  ])('take the API endpoint from the platform: %s', (_, platform, host) => {
     const lines = base.map((line) =>
       line.startsWith('platform') ? `platform: ${platform}` : line,
     );
@@ -130,7 +130,7 @@ describe('the objects of an install-config', () => {
 describe('the files of the installer in Secrets', () => {
   const file = (name: string, size = 1) => ({ name, content: Buffer.alloc(size, 'a') });
 
-  it('have the label of their cluster and the annotation of their folder', () => {
+  it('carry the cluster label and the folder annotation', () => {
     const folder = {
       manifests: [file('b.yaml'), file('a.yaml')],
       openshift: [file('c.yaml')],
@@ -157,7 +157,7 @@ describe('the files of the installer in Secrets', () => {
     });
   });
 
-  it('are as many as the content needs', () => {
+  it('are split by size', () => {
     const files = ['a', 'b', 'c'].map((name) => file(`${name}.yaml`, 300 * 1024));
     const folder = { manifests: files, openshift: [], state: [] };
     const { manifests } = installSecrets(folder, 'demo', 'ns');

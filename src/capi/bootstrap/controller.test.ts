@@ -72,7 +72,7 @@ const largeIgnition = JSON.stringify({
 const keyfile = (id: string): string => `[connection]\nid=${id}\ntype=ethernet\n`;
 
 describe('the bootstrap provider', () => {
-  it('gives a worker its data Secret, and keeps its token secret', async () => {
+  it('creates the data Secret of a worker and keeps the token out of the status', async () => {
     const { kube } = await prepared();
     const secret = secretOf(kube, 'w0');
     expect(secret?.metadata).toMatchObject({
@@ -86,7 +86,7 @@ describe('the bootstrap provider', () => {
     expect(JSON.stringify(configOf(kube, 'w0'))).not.toContain(token);
   });
 
-  it('says why the API server takes no Secret, and tries again', async () => {
+  it('reports why the API server rejects the Secret and retries', async () => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'w0');
@@ -107,7 +107,7 @@ describe('the bootstrap provider', () => {
     expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForAgent');
   });
 
-  it('keeps a master waiting until the files of the installer are there', async () => {
+  it('waits with a master until the install assets exist', async () => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'm0', { role: 'bootstrap' });
@@ -135,7 +135,7 @@ describe('the bootstrap provider', () => {
       (kube: FakeKube) => kube.drop({ kind: capiMachines, namespace, name: 'w0' }),
     ],
     [
-      'that no Machine owns',
+      'without an owning Machine',
       (kube: FakeKube) => {
         const config = configOf(kube, 'w0');
         kube.put(bootstrapConfigs, {
@@ -144,7 +144,7 @@ describe('the bootstrap provider', () => {
         } as KubeObject);
       },
     ],
-  ])('leaves a config alone %s', async (_, change) => {
+  ])('ignores a config %s', async (_, change) => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'w0');
@@ -154,7 +154,7 @@ describe('the bootstrap provider', () => {
   });
 
   // test/capi/sizes.capi.test.ts covers a pause of the Cluster.
-  it('writes nothing but that it is paused by an annotation without a value', async () => {
+  it('writes only the Paused condition when the pause annotation is empty', async () => {
     const { kube } = await prepared({ annotations: { 'cluster.x-k8s.io/paused': '' } });
     expect(reasonOf(kube, 'w0', 'Paused')).toBe('Paused');
     expect(kube.writes.map(({ verb, subresource }) => [verb, subresource])).toEqual([
@@ -172,29 +172,29 @@ describe('the bootstrap provider', () => {
   });
 
   it.each([
-    ['a pull secret that is not there', { pullSecretRef: { name: 'none' } }, 'PullSecretNotFound'],
+    ['a missing pull secret', { pullSecretRef: { name: 'none' } }, 'PullSecretNotFound'],
     [
-      'an override that is no Ignition',
+      'an override that is not Ignition',
       { ignitionConfigOverride: '{"secret":"x"}' },
       'InvalidIgnitionOverride',
     ],
     [
-      'an inventory at no URL',
+      'an inventory with an invalid URL',
       { inventory: { mode: 'External', url: 'https://a.test:99999', clusterId: 'c' } },
       'InventoryUnknown',
     ],
     [
-      'what is too large in bytes',
+      'an Ignition over the size limit in bytes',
       { ignitionConfigOverride: largeIgnition, additionalTrustBundle: 'a'.repeat(262_144) },
       'IgnitionTooLarge',
     ],
-  ])('says what is missing: %s', async (_, spec, reason) => {
+  ])('reports %s and creates no data Secret', async (_, spec, reason) => {
     const { kube } = await prepared({ spec });
     expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe(reason);
     expect(secretOf(kube, 'w0')).toBeUndefined();
   });
 
-  it('has a host trust the inventory by the authority of the day', async () => {
+  it('gives each host the current certificate authority of the inventory', async () => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'w0');
@@ -213,7 +213,7 @@ describe('the bootstrap provider', () => {
     expect(trusted).toEqual(['first', 'second']);
   });
 
-  it('goes by a Secret of the user that comes later', async () => {
+  it('uses a referenced Secret that the user creates later', async () => {
     const { kube, pass } = await prepared({ spec: { pullSecretRef: { name: 'pull' } } });
     putSecret(kube, 'pull', { '.dockerconfigjson': '{"auths":{}}' });
     await pass(seconds(10));
@@ -234,15 +234,15 @@ describe('the bootstrap provider', () => {
   };
   const root = { writeMode: 'ExistingRoot' };
   it.each<[string, object, readonly string[]]>([
-    ['the image of the release', root, ['--coreos-image r.test/os']],
-    ['an image', { ...root, osImage: 'r.test/own' }, ['--coreos-image r.test/own']],
+    ['the OS image of the release', root, ['--coreos-image r.test/os']],
+    ['an OS image', { ...root, osImage: 'r.test/own' }, ['--coreos-image r.test/own']],
     [
       'another inventory',
       { inventory: elsewhere },
       ['--url https://other.test', '--cluster-id c-9', '--infra-env-id c-9'],
     ],
     ['keyfiles', network, ['--copy-network']],
-  ])('hands on what a config says: %s', async (_, spec, words) => {
+  ])('passes the settings of a config to the agent: %s', async (_, spec, words) => {
     const kube = fakeKube();
     putCluster(kube);
     putSecret(kube, 'plane-install-assets', { 'coreos-image': 'r.test/os' });
@@ -261,32 +261,35 @@ describe('the bootstrap provider', () => {
     expect(names).toEqual(hasNetwork ? ['all.nmconnection', 'own.nmconnection'] : []);
   });
 
-  it.each(['zz', 'all'])('has its own keyfile %s in place of that for all hosts', async (name) => {
-    const keyfiles = {
-      [`w0_${name}.nmconnection`]: keyfile('own'),
-      [`${name}.nmconnection`]: keyfile('all'),
-    };
-    const { kube } = await prepared({ spec: network }, (one) =>
-      putSecret(one, 'network', keyfiles),
-    );
-    const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
-    const path = `/etc/NetworkManager/system-connections/${name}.nmconnection`;
-    expect(Buffer.from(readFileContent(config, path)).toString()).toBe(keyfile('own'));
-  });
+  it.each(['zz', 'all'])(
+    'prefers the keyfile %s of the host over the one for all hosts',
+    async (name) => {
+      const keyfiles = {
+        [`w0_${name}.nmconnection`]: keyfile('own'),
+        [`${name}.nmconnection`]: keyfile('all'),
+      };
+      const { kube } = await prepared({ spec: network }, (one) =>
+        putSecret(one, 'network', keyfiles),
+      );
+      const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+      const path = `/etc/NetworkManager/system-connections/${name}.nmconnection`;
+      expect(Buffer.from(readFileContent(config, path)).toString()).toBe(keyfile('own'));
+    },
+  );
 
   it.each<[string, Record<string, string>, string]>([
-    ['that NetworkManager would not read', { 'b.nmconnection': 'id=b\n' }, 'b.nmconnection'],
+    ['that NetworkManager cannot parse', { 'b.nmconnection': 'id=b\n' }, 'b.nmconnection'],
     ...[
       'eno1',
       'Wired_connection_1.nmconnection',
       'bond0_vlan.nmconnection',
       'wired 1.nmconnection',
     ].map((key): [string, Record<string, string>, string] => [
-      `of the key ${key}, that no host takes`,
+      `with the key ${key}, which matches no host`,
       { [key]: keyfile('b') },
       `no host takes ${key};`,
     ]),
-  ])('has no Ignition from keyfiles %s', async (_, keyfiles, message) => {
+  ])('creates no data Secret from keyfiles %s', async (_, keyfiles, message) => {
     const all = { 'w0_a.nmconnection': keyfile('a'), ...keyfiles };
     const { kube } = await prepared({ spec: network }, (one) => putSecret(one, 'network', all));
     const condition = findCondition(configOf(kube, 'w0').status?.conditions, 'DataSecretAvailable');
@@ -295,7 +298,7 @@ describe('the bootstrap provider', () => {
     expect(secretOf(kube, 'w0')).toBeUndefined();
   });
 
-  it('has its Ignition once the Machine of a keyfile is there', async () => {
+  it('creates the data Secret once the Machine that a keyfile names exists', async () => {
     const keyfiles = { 'w1_eth0.nmconnection': keyfile('b') };
     const { kube, pass } = await prepared({ spec: network }, (one) =>
       putSecret(one, 'network', keyfiles),
@@ -308,13 +311,13 @@ describe('the bootstrap provider', () => {
   });
 
   it.each([
-    ['changes', {}, true],
+    ['updates', {}, true],
     [
-      'stays, once the infrastructure has read it',
+      'keeps, once the infrastructure is provisioned,',
       { status: { initialization: { infrastructureProvisioned: true } } },
       false,
     ],
-  ])('the data Secret %s with its config', async (_, machine, isNew) => {
+  ])('%s the data Secret when the config changes', async (_, machine, isNew) => {
     const { kube, pass } = await prepared();
     const before = textIn(secretOf(kube, 'w0'), 'value');
     const config = configOf(kube, 'w0');
@@ -334,24 +337,21 @@ describe('the bootstrap provider', () => {
   it.each([
     ['has not booted', false],
     ['may have booted', true],
-  ])(
-    'makes the same token again of a host that %s, where its Secret was removed',
-    async (_, is) => {
-      const { kube } = await prepared();
-      const before = textIn(secretOf(kube, 'w0'), 'value');
-      const token = textIn(secretOf(kube, 'w0-agent'), 'token');
-      const [machine] = kube.objectsOf(capiMachines);
-      const spec = { ...(machine?.['spec'] as object), ...(is ? { providerID: 'lab://w0' } : {}) };
-      putHost(kube, 'w0', { machine: { spec } });
-      await settle(60);
-      kube.drop({ kind: secrets, namespace, name: 'w0-agent' });
-      await settle(60);
-      expect(textIn(secretOf(kube, 'w0-agent'), 'token')).toBe(token);
-      expect(textIn(secretOf(kube, 'w0'), 'value')).toBe(before);
-    },
-  );
+  ])('recreates a removed token Secret with the same token for a host that %s', async (_, is) => {
+    const { kube } = await prepared();
+    const before = textIn(secretOf(kube, 'w0'), 'value');
+    const token = textIn(secretOf(kube, 'w0-agent'), 'token');
+    const [machine] = kube.objectsOf(capiMachines);
+    const spec = { ...(machine?.['spec'] as object), ...(is ? { providerID: 'lab://w0' } : {}) };
+    putHost(kube, 'w0', { machine: { spec } });
+    await settle(60);
+    kube.drop({ kind: secrets, namespace, name: 'w0-agent' });
+    await settle(60);
+    expect(textIn(secretOf(kube, 'w0-agent'), 'token')).toBe(token);
+    expect(textIn(secretOf(kube, 'w0'), 'value')).toBe(before);
+  });
 
-  it('takes no Secret that belongs to something else', async () => {
+  it('does not overwrite a Secret that it does not own', async () => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'w0');
@@ -361,7 +361,7 @@ describe('the bootstrap provider', () => {
     expect(textIn(secretOf(kube, 'w0'), 'value')).toBe('of a user');
   });
 
-  it('finds out by the time alone that an agent is lost, and revokes the token of a host that is done', async () => {
+  it('reports a silent agent as lost after its timeout, and revokes the token of an installed host', async () => {
     const { kube, clock, pass } = await prepared();
     const at = new Date(clock.now()).toISOString();
     const report = (stage: string) => {
@@ -385,7 +385,7 @@ describe('the bootstrap provider', () => {
     expect(secretOf(kube, 'w0')).toBeDefined();
   });
 
-  it('decides again where its config has changed since it was seen (409)', async () => {
+  it('retries without a warning when the config has changed in the meantime (409)', async () => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'w0');
@@ -403,7 +403,7 @@ describe('the bootstrap provider', () => {
     expect(events.filter((event) => event.type === 'note' && event.level === 'warn')).toEqual([]);
   });
 
-  it('ends the same when it is killed with the answer to any of its writes', async () => {
+  it('converges to the same objects when it is killed right after any of its writes', async () => {
     for (const last of [0, 1, 2]) {
       const kube = fakeKube();
       putCluster(kube);

@@ -35,7 +35,7 @@ const flagsOf = (more: Partial<MachineInput> = {}): readonly string[] => {
 };
 
 describe('the Ignition of a live system', () => {
-  it('runs the agent with flags that it knows', () => {
+  it('runs the agent with flags that the agent accepts', () => {
     const flags = flagsOf({
       role: 'bootstrap',
       inventoryCa: 'PEM',
@@ -76,7 +76,7 @@ describe('the Ignition of a live system', () => {
     });
   });
 
-  it('has no secret among the words of a command', () => {
+  it('keeps secrets out of the command line', () => {
     const secret = {
       pullSecret: '{"auths":{"r.test":{"auth":"planted-auth"}}}',
       spec: { agent, proxy: { httpsProxy: 'http://user:planted-proxy@proxy.test' } },
@@ -101,11 +101,11 @@ describe('the Ignition of a live system', () => {
     ['a"b\\c', String.raw`"a\"b\\c"`],
     ['a\nb', String.raw`"a\x0ab"`],
     ['', '""'],
-  ])('writes %j as a word of a unit', (word, written) => {
+  ])('quotes %j for a systemd unit', (word, written) => {
     expect(unitWord(word)).toBe(written);
   });
 
-  it('merges what the user gives over it', () => {
+  it('merges ignitionConfigOverride over the generated config', () => {
     const ignitionConfigOverride = JSON.stringify({
       ignition: { version: '3.4.0' },
       storage: { files: [{ path: '/etc/motd', contents: { source: 'data:,x' } }] },
@@ -121,7 +121,7 @@ describe('the Ignition of a node', () => {
   const pointer =
     '{"ignition":{"version":"3.2.0","security":{"tls":{"certificateAuthorities":[{"source":"data:,old"}]}}}}';
 
-  it('is the pointer, byte for byte, where nothing is known of it', () => {
+  it('is the unchanged pointer without a provider ID and a node registration', () => {
     expect(nodeIgnition({ pointer })).toBe(pointer);
     expect(nodeIgnition({ pointer, providerID: '', nodeRegistration: {} })).toBe(pointer);
   });

@@ -15,99 +15,99 @@ const progress = (stage: Stage, more: Partial<HostProgress> = {}): HostProgress 
 });
 const context = { ladder: 'master' as LadderName, isOwn: true, now };
 
-describe('a report', () => {
+describe('decideProgress', () => {
   it.each<[string, HostProgress | undefined, [Stage, string], Partial<typeof context>, unknown]>([
     [
-      'is the first',
+      'records the first report',
       undefined,
       ['Installing', 'master'],
       {},
       { stage: 'Installing', message: 'master', attempt: 1 },
     ],
     [
-      'is of a later stage',
+      'records a later stage',
       progress('Installing'),
       ['Rebooting', ''],
       {},
       { stage: 'Rebooting', stageStartedAt: at(now) },
     ],
     [
-      'has a percentage',
+      'records a percentage',
       progress('Writing image to disk'),
       ['Writing image to disk', '7%'],
       {},
       { percent: 7, stageStartedAt: at(now - 5000) },
     ],
     [
-      'has no percentage of a hundred and one',
+      'records 101% as a message, not as a percentage',
       progress('Writing image to disk'),
       ['Writing image to disk', '101%'],
       {},
       { message: '101%' },
     ],
-    ['says the same', progress('Rebooting'), ['Rebooting', ''], {}, 'unchanged'],
-    ['is of an earlier stage', progress('Rebooting'), ['Installing', ''], {}, 'refused'],
+    ['ignores a repeated stage', progress('Rebooting'), ['Rebooting', ''], {}, 'unchanged'],
+    ['refuses an earlier stage', progress('Rebooting'), ['Installing', ''], {}, 'refused'],
     [
-      'begins again',
+      'starts a new attempt with the first stage',
       progress('Rebooting'),
       ['Starting installation', ''],
       {},
       { attempt: 2, stage: 'Starting installation' },
     ],
     [
-      'begins again, says another host',
+      'refuses a new attempt that another host reports',
       progress('Rebooting'),
       ['Starting installation', ''],
       { isOwn: false },
       'refused',
     ],
-    ['is no stage of the role', undefined, ['Waiting for bootkube', ''], {}, 'refused'],
+    ['refuses a stage of another role', undefined, ['Waiting for bootkube', ''], {}, 'refused'],
     [
-      'is one of a bootstrap host',
+      'records a stage of the bootstrap host',
       undefined,
       ['Waiting for bootkube', ''],
       { ladder: 'bootstrap' },
       { stage: 'Waiting for bootkube' },
     ],
-    ['comes after the end', progress('Done'), ['Rebooting', ''], {}, 'refused'],
-    ['is that of the end again', progress('Done'), ['Done', ''], {}, 'unchanged'],
+    ['refuses a stage after Done', progress('Done'), ['Rebooting', ''], {}, 'refused'],
+    ['ignores a repeated Done', progress('Done'), ['Done', ''], {}, 'unchanged'],
     [
-      'fails',
+      'records a failure with its stage',
       progress('Installing', { attempt: 3 }),
       ['Failed', 'x.y: z'],
       {},
       { stage: 'Failed', message: 'Installing: x.y: z', attempt: 3 },
     ],
     [
-      'fails before any stage',
+      'records a failure before the first stage',
       undefined,
       ['Failed', 'the agent did not start: x'],
       {},
       { message: 'the agent did not start: x' },
     ],
     [
-      'fails again',
+      'keeps the stage of the first failure when a second one follows',
       progress('Failed', { message: 'Installing: a' }),
       ['Failed', 'b'],
       {},
       { message: 'Installing: b' },
     ],
     [
-      'follows a failure',
+      'starts a new attempt with a stage after a failure',
       progress('Failed', { message: 'Installing: a' }),
       ['Writing image to disk', ''],
       {},
       { attempt: 2 },
     ],
     [
-      'follows a failure, says another host',
+      'refuses a stage after a failure that another host reports',
       progress('Failed'),
       ['Joined', ''],
       { isOwn: false },
       'refused',
     ],
     [
-      'has control characters, and no end',
+      'strips control characters and truncates a long message',
       undefined,
       ['Installing', `a\u001b[31m\u0000${'b'.repeat(5000)}`],
       {},
@@ -164,7 +164,7 @@ describe('conditions', () => {
       'True Reporting',
       'False OSImageRolloutFailed',
     ],
-  ])('of %j after %d ms', (...[host, later, reporting, ready]) => {
+  ])('for %j after %d ms', (...[host, later, reporting, ready]) => {
     const status = { initialization: made, ...(host === undefined ? {} : { progress: host }) };
     expect(reasons(status, later)).toEqual([
       'DataSecretAvailable=True Available',
@@ -173,7 +173,7 @@ describe('conditions', () => {
     ]);
   });
 
-  it('name the stage, and from the second attempt on the attempt', () => {
+  it('name the stage, and the attempt from the second one on', () => {
     expect(shownProgress(progress('Writing image to disk', { percent: 61 }))).toBe(
       'Writing image to disk 61%',
     );

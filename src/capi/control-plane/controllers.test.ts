@@ -62,7 +62,7 @@ const secretNames = (kube: FakeKube): readonly string[] =>
 
 const assetsName = 'demo-install-assets';
 
-it('looks at the masters of a cluster that does not answer for a few seconds', async () => {
+it('gives up reading the masters of an unresponsive cluster after five seconds', async () => {
   const clock = fakeClock({ auto: false });
   const kube: Kube = {
     ...fakeKube(),
@@ -78,7 +78,7 @@ it('looks at the masters of a cluster that does not answer for a few seconds', a
 });
 
 describe('a control plane of three', () => {
-  it('says why a Machine is not made while core answers for none', async () => {
+  it('reports why creating a Machine fails and retries without another infrastructure clone', async () => {
     const { kube, pass } = atWork();
     const { create } = kube;
     const refusal = 'failed calling webhook "validation.machine.cluster.x-k8s.io"';
@@ -97,7 +97,7 @@ describe('a control plane of three', () => {
     expect(conditionIn(kube, 'MachinesCreated')).toBe('False WaitingForBootstrap');
   });
 
-  it('says what keeps it from its template and its manifests, and continues by itself', async () => {
+  it('reports a forbidden template and an invalid selector, and continues once both are fixed', async () => {
     const selector = { matchLabels: { a: 'b,c!=d' } };
     const { kube, installer, pass } = atWork(controlPlaneOf({ manifestsSelector: selector }));
     const { get } = kube;
@@ -122,7 +122,7 @@ describe('a control plane of three', () => {
     expect(machinesIn(kube)).toHaveLength(1);
   });
 
-  it('says that its files are refused, and tries it with its own events alone', async () => {
+  it('reports that the installer Job is rejected, and retries it only twice within a minute', async () => {
     const { kube, pass } = atWork();
     const { create } = kube;
     let tries = 0;
@@ -138,7 +138,7 @@ describe('a control plane of three', () => {
     expect(tries).toBe(2);
   });
 
-  it('has no kubeconfig before the API of its cluster answers, and stays installed', async () => {
+  it('creates the kubeconfig once the API of the cluster answers, and stays Installed afterwards', async () => {
     const { kube, guest, pass } = atWork();
     await pass();
     guest.lastError(kubeFailure('kube.unreachable', 'no route'));
@@ -175,9 +175,9 @@ describe('a control plane of three', () => {
   });
 
   it.each([
-    ['its hosts are installed', 'Rebooting', true],
-    ['a host works with them', 'Writing image to disk', false],
-  ])('makes no other files where theirs are removed while %s', async (_, stage, isComplete) => {
+    ['the bootstrap is complete', 'Rebooting', true],
+    ['a host installs with them', 'Writing image to disk', false],
+  ])('does not regenerate removed install assets while %s', async (_, stage, isComplete) => {
     const { kube, guest, installer, pass } = atWork();
     guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
     await pass();
@@ -203,7 +203,7 @@ describe('a control plane of three', () => {
     expect(machinesIn(kube)).toHaveLength(machines);
   });
 
-  it('says at once which host failed', async () => {
+  it('reports a failed bootstrap host', async () => {
     const { kube, pass } = atWork();
     await pass();
     reportBootstrap(kube, 'Failed');
@@ -214,7 +214,7 @@ describe('a control plane of three', () => {
 });
 
 describe('metadata for Machines', () => {
-  it('makes no master a bootstrap host, and none that of another Cluster', async () => {
+  it('cannot change the role, the Cluster or the control plane label of a Machine', async () => {
     const { machineTemplate } = controlPlaneOf().spec;
     const metadata = {
       labels: { rack: 'r1', [capiNames.clusterName]: 'other', [capiNames.controlPlane]: 'no' },
@@ -239,7 +239,7 @@ describe('metadata for Machines', () => {
   });
 });
 
-it('a long name with dots gives names that the API server takes', async () => {
+it('derives valid object names from a long control plane name with dots', async () => {
   const name = `${'a'.repeat(39)}.${'b'.repeat(16)}.${'c'.repeat(5)}.d`;
   const plane = controlPlaneOf();
   const kube = managementCluster({ ...plane, metadata: { ...plane.metadata, name } });
@@ -267,8 +267,8 @@ function worker(kube: FakeKube, name: string, stage: string): void {
   report(kube, name, stage);
 }
 
-describe('the cluster that is installed', () => {
-  it('has the certificate requests of a host approved until its node is there, and no other', async () => {
+describe('the installed cluster', () => {
+  it('gets the certificate requests of its hosts approved, and no others', async () => {
     const { kube, guest, pass } = atWork();
     await pass();
     reportBootstrap(kube, 'Rebooting');
@@ -288,7 +288,7 @@ describe('the cluster that is installed', () => {
     expect(ofHosts.map(({ name }) => name)).toEqual(['csr-1', 'csr-3']);
   });
 
-  it('has the authority of its config servers among the files of the installer, once masters serve by it', async () => {
+  it('gets its config server CA stored in the install assets once masters use it', async () => {
     const { kube, guest, pass } = atWork();
     const place = { namespace: 'openshift-machine-config-operator' };
     const metadata = { ...place, name: 'machine-config-server-ca' };
@@ -314,7 +314,7 @@ describe('the cluster that is installed', () => {
     ).toHaveLength(2);
   });
 
-  it('is upgraded by its own operator once it is installed, and by digest', async () => {
+  it('is upgraded by digest through its ClusterVersion', async () => {
     const { kube, guest, pass } = atWork();
     await pass();
     reportBootstrap(kube, 'Rebooting');
@@ -335,7 +335,7 @@ describe('the cluster that is installed', () => {
   });
 });
 
-describe('nothing is made', () => {
+describe('creates nothing', () => {
   it.each<[string, (kube: FakeKube) => void, readonly [string, string]]>([
     [
       'without the infrastructure of the Cluster',
@@ -373,8 +373,8 @@ describe('nothing is made', () => {
   });
 });
 
-describe('the end of a control plane', () => {
-  it('keeps its finalizer until the last Machine is gone', async () => {
+describe('deleting a control plane', () => {
+  it('keeps the finalizer until the last Machine is gone', async () => {
     const { kube, pass } = atWork();
     await pass();
     reportBootstrap(kube, 'Waiting for control plane');
@@ -405,8 +405,8 @@ async function run(kube: FakeKube, installer = jobRunner(kube)): Promise<void> {
   await pass(seconds(2));
 }
 
-describe('what has changed since a decision', () => {
-  it('nothing is done for another control plane of its name', async () => {
+describe('a change after a decision', () => {
+  it('does not touch a new control plane of the same name', async () => {
     const kube = managementCluster();
     kube.holdViews();
     kube.before('get', () => {
@@ -425,7 +425,7 @@ describe('what has changed since a decision', () => {
     if (cluster) kube.put(clusters, { ...cluster, spec });
   };
 
-  it('no Machine is removed of a Cluster that was paused right before', async () => {
+  it('does not delete Machines of a Cluster that has just been paused', async () => {
     const { kube, pass } = atWork();
     await pass();
     await kube.remove(
@@ -438,7 +438,7 @@ describe('what has changed since a decision', () => {
     expect(machinesIn(kube)[0]?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('files that are too old stay where a host has reported right before', async () => {
+  it('keeps expired install assets when a host has just reported', async () => {
     const kube = managementCluster();
     const controlPlane = controlPlaneIn(kube);
     const ownerReferences = [{ uid: controlPlaneUid, controller: true }];
@@ -462,7 +462,7 @@ describe('what has changed since a decision', () => {
     expect(secretNames(kube)).toContain(assetsName);
   });
 
-  it('no certificate request is approved that was denied right before', async () => {
+  it('does not approve a certificate request that has just been denied', async () => {
     const { kube, guest, pass } = atWork();
     await pass();
     reportBootstrap(kube, 'Rebooting');
@@ -502,7 +502,7 @@ describe('what has changed since a decision', () => {
     expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
   });
 
-  it('files of an earlier control plane of the name are not used', async () => {
+  it('creates no Machines from install assets of an earlier control plane of the same name', async () => {
     const kube = managementCluster();
     const ownerReferences = [{ uid: 'earlier' }];
     const annotations = {
@@ -517,7 +517,7 @@ describe('what has changed since a decision', () => {
     expect(machinesIn(kube)).toEqual([]);
   });
 
-  it('a machine of somebody else is not taken for its own', async () => {
+  it('creates no Machine for an infrastructure machine that it does not own', async () => {
     const kube = managementCluster();
     const name = machineName(controlPlaneOf(), 0);
     kube.put(labMachines, { metadata: { name, namespace: capiNamespace } });

@@ -210,8 +210,8 @@ async function live(write: number) {
   return { hasDied, isEnding, made, runs: installer.runs.length, isGone: isGone() };
 }
 
-describe('a provider that dies', () => {
-  it('after any of its writes leaves what the next one ends', async () => {
+describe('a provider that is killed', () => {
+  it('after any of its writes is continued by the next one', async () => {
     const names = new Set<string>();
     let write = 0;
     for (; ; write += 1) {
@@ -232,7 +232,7 @@ describe('a provider that dies', () => {
     expect(names.size).toBe(3);
   });
 
-  it('after any write with which it replaces a master has it replaced once', async () => {
+  it('after any write of a remediation replaces the master exactly once', async () => {
     let write = 0;
     for (; ; write += 1) {
       const { hasDied, uid, ...replaced } = await replaceMaster(write);
@@ -247,7 +247,7 @@ describe('a provider that dies', () => {
     expect(write).toBeGreaterThan(5);
   });
 
-  it('replaces no master that is healthy again right before', async () => {
+  it('does not replace a master that has just become healthy again', async () => {
     const { removals, isOver } = await replaceMaster(Number.POSITIVE_INFINITY, true);
     expect([removals, isOver]).toEqual([0, false]);
   });

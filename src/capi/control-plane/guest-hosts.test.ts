@@ -56,51 +56,56 @@ const reported = (hosts: readonly Host[], shown: KubeObject): readonly string[] 
 
 const address = '10.0.0.7';
 
-describe('what a node shows of its host', () => {
+describe('nodeReports', () => {
   it.each<[string, Host, KubeObject, string | undefined]>([
-    ['by the name of the Machine', {}, node('w0', false), 'Joined'],
-    ['once it is ready', { stage: 'Joined' }, node('w0', true), 'Done'],
-    ['no more than was known', { stage: 'Joined' }, node('w0', false), undefined],
-    ['not while the host itself reports', { stage: 'Installing' }, node('w0', true), undefined],
-    ['not of a host that failed', { stage: 'Failed' }, node('w0', true), undefined],
-    ['not by another name', {}, node('other.test', true), undefined],
-    ['by the id of its provider', { id: 'lab://w0' }, node('n7', true, 'lab://w0'), 'Done'],
+    ['reports Joined for a node with the name of the Machine', {}, node('w0', false), 'Joined'],
+    ['reports Done once the node is Ready', { stage: 'Joined' }, node('w0', true), 'Done'],
+    ['does not repeat a known stage', { stage: 'Joined' }, node('w0', false), undefined],
     [
-      'not of a node with the name and another id',
+      'does not report a host that still reports itself',
+      { stage: 'Installing' },
+      node('w0', true),
+      undefined,
+    ],
+    ['does not report a failed host', { stage: 'Failed' }, node('w0', true), undefined],
+    ['does not match a node with another name', {}, node('other.test', true), undefined],
+    ['matches the provider ID', { id: 'lab://w0' }, node('n7', true, 'lab://w0'), 'Done'],
+    [
+      'does not match a node with the right name and another provider ID',
       { id: 'lab://w0' },
       node('w0', true, 'lab://other'),
       undefined,
     ],
-    ['by its address', { reports: [address] }, node('n7', true), 'Done'],
-    ['after its status was lost by a move', { stage: '' }, node('w0', true), 'Done'],
+    ['matches the address', { reports: [address] }, node('n7', true), 'Done'],
+    ['reports a host that lost its status in a move', { stage: '' }, node('w0', true), 'Done'],
   ])('%s', (...[, host, shown, stage]) => {
     expect(reported([host], shown)).toEqual(stage === undefined ? [] : [`w0 ${stage}`]);
   });
 
   it.each<[string, Host, Host, KubeObject, readonly string[]]>([
     [
-      'not of another one whose infrastructure still reports its address',
+      'prefers the node name over an address that another host still reports',
       { reports: [address] },
       {},
       node('w1', true),
       ['w1 Done'],
     ],
     [
-      'not of another one with its name, where the provider knows whose it is',
+      'prefers the provider ID over a name that another host reports',
       { id: 'lab://w0' },
       { reports: ['w0'] },
       node('w0', true, 'lab://w0'),
       ['w0 Done'],
     ],
     [
-      'of none where two report its address',
+      'matches no host when two report the address',
       { reports: [address] },
       { reports: [address] },
       node('n7', true),
       [],
     ],
     [
-      'of the one that stays where two report its address',
+      'ignores a Machine that is being deleted when two report the address',
       { reports: [address] },
       { reports: [address], isDeleting: true },
       node('n7', true),

@@ -6,7 +6,7 @@ const auth = 'dXNlcjpwYXNzd29yZA==';
 it.each([
   ['an install-config', { config: `pullSecret: '{"auths":{"r.test":{"auth":"${auth}"}}}'` }],
   ['a state', { state: JSON.stringify({ config: { pullSecret: `{"auth":"${auth}"}` } }) }],
-])('takes the secrets of %s out of a line', (_, given) => {
+])('masks the secrets of %s in a log line', (_, given) => {
   const mask = installerMask(given);
   expect(mask(`cannot pull with ${auth}: refused`)).toBe('cannot pull with ***: refused');
   expect(mask('level=info msg="Consuming Install Config"')).toContain('Install Config');

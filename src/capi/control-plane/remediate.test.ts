@@ -167,73 +167,77 @@ const refused = 'm0 CannotBeRemediated';
 
 describe('a master that a MachineHealthCheck has marked', () => {
   it.each<[string, World, readonly string[]]>([
-    ['is replaced where the others are healthy', { masters: [bad, good, good] }, ['begin m0 0']],
-    ['is not while none is marked', { masters: [{ isReady: false }, good, good] }, []],
+    ['is replaced when the others are healthy', { masters: [bad, good, good] }, ['begin m0 0']],
+    ['is not replaced without the mark', { masters: [{ isReady: false }, good, good] }, []],
     [
-      'is not before the bootstrap is complete',
+      'is not replaced before the bootstrap is complete',
       { masters: [bad, good, good], isComplete: false },
       [refused],
     ],
     [
-      'is not as the bootstrap host that has not joined',
+      'is not replaced as a bootstrap host that has not joined',
       { masters: [{ ...bad, isBootstrap: true, isNode: false }, good, good] },
       [refused],
     ],
     [
-      'is replaced as the bootstrap host of before',
+      'is replaced as the former bootstrap host',
       { masters: [{ ...bad, isBootstrap: true }, good, good] },
       ['begin m0 0'],
     ],
-    ['is not as the only one', { masters: [bad], spec: { replicas: 1 } }, [refused]],
+    ['is not replaced as the only master', { masters: [bad], spec: { replicas: 1 } }, [refused]],
     [
-      'is not while another Machine is being deleted',
+      'is not replaced while another Machine is being deleted',
       { masters: [bad, good, { ...good, isDeleting: true }] },
       [deferred],
     ],
-    ['is not while another Machine is to be made', { masters: [bad, good] }, [deferred]],
-    ['is not while another is not Ready', { masters: [bad, good, { isReady: false }] }, [refused]],
+    ['is not replaced while a Machine is missing', { masters: [bad, good] }, [deferred]],
     [
-      'is not while another has no healthy member of etcd',
+      'is not replaced while another node is not Ready',
+      { masters: [bad, good, { isReady: false }] },
+      [refused],
+    ],
+    [
+      'is not replaced while another master has no healthy etcd member',
       { masters: [bad, good, { isMember: false }] },
       [refused],
     ],
     [
-      'is not while another is no member, though its pod of etcd is ready',
+      'is not replaced while another master is not an etcd member, even if its etcd pod is ready',
       { masters: [bad, good, { isMember: false, isPodReady: true }] },
       [refused],
     ],
     [
-      'is not while another is no node, and has the address of one by an old report',
+      'is not replaced while another Machine without a node reports the address of one',
       { masters: [bad, good, { isNode: false, hasAddressOf: 1 }] },
       [refused],
     ],
     [
-      'is not where etcd would lose its quorum by members that are gone',
+      'is not replaced when stale members would cost etcd its quorum',
       { masters: [bad, good, good], strangers: 2 },
       [refused],
     ],
     [
-      'is where one member that is gone leaves a quorum',
+      'is replaced when etcd keeps its quorum with one stale member',
       { masters: [{ ...bad, isMember: false }, good, good], strangers: 1 },
       ['begin m0 0'],
     ],
     [
-      'is not where the members of etcd are not known',
+      'is not replaced while the etcd members are unknown',
       { masters: [bad, good, good], knowsEtcd: false },
       [deferred],
     ],
     [
-      'is replaced again, which is counted',
+      'is replaced again with the retry count increased',
       { masters: [{ ...bad, remediationFor: { at: ago(3600), retry: 2 } }, good, good] },
       ['begin m0 3'],
     ],
     [
-      'is not any more after three that failed',
+      'is not replaced after three failed retries',
       { masters: [{ ...bad, remediationFor: { at: ago(3600), retry: 3 } }, good, good] },
       [refused],
     ],
     [
-      'is not more often than the control plane says',
+      'is not replaced more often than maxRetry',
       {
         masters: [{ ...bad, remediationFor: { at: ago(3600), retry: 0 } }, good, good],
         spec: { remediation: { maxRetry: 0 } },
@@ -241,12 +245,12 @@ describe('a master that a MachineHealthCheck has marked', () => {
       [refused],
     ],
     [
-      'is counted from the beginning a day later',
+      'is replaced with the retry count reset after a day',
       { masters: [{ ...bad, remediationFor: { at: ago(86_401), retry: 3 } }, good, good] },
       ['begin m0 0'],
     ],
     [
-      'is not before the retry period is over',
+      'is not replaced before the retry period is over',
       {
         masters: [{ ...bad, remediationFor: { at: ago(599), retry: 0 } }, good, good],
         spec: { remediation: { retryPeriodSeconds: 600 } },
@@ -254,7 +258,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
       [deferred],
     ],
     [
-      'is replaced right at the end of that',
+      'is replaced at the end of the retry period',
       {
         masters: [{ ...bad, remediationFor: { at: ago(600), retry: 0 } }, good, good],
         spec: { remediation: { retryPeriodSeconds: 600 } },
@@ -262,7 +266,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
       ['begin m0 1'],
     ],
     [
-      'is replaced where the one before was by a clock that was ahead',
+      'is replaced when the last remediation lies in the future',
       {
         masters: [{ ...bad, remediationFor: { at: ago(-86_400), retry: 0 } }, good, good],
         spec: { remediation: { retryPeriodSeconds: 600 } },
@@ -270,28 +274,28 @@ describe('a master that a MachineHealthCheck has marked', () => {
       ['begin m0 1'],
     ],
     [
-      'waits while another is replaced',
+      'waits while another master is replaced',
       { masters: [{ isMarked: true }, { ...bad, isNode: true }, good] },
       [refused, 'begin m1 0'],
     ],
     [
-      'is deleted once that is written down',
+      'is deleted once the remediation is recorded',
       { masters: [bad, good, good], remediates: 0 },
       ['delete m0'],
     ],
     [
-      'stays where it may not be deleted any more',
+      'is kept when its deletion is no longer allowed',
       { masters: [bad, good, { isReady: false }], remediates: 0 },
       [refused, 'end'],
     ],
-    ['stays where it is healthy again', { masters: [good, good, good], remediates: 0 }, ['end']],
+    ['is kept when it is healthy again', { masters: [good, good, good], remediates: 0 }, ['end']],
     [
-      'is waited for',
+      'is reported while its Machine is being deleted',
       { masters: [{ ...bad, isDeleting: true }, good, good], remediates: 0 },
       ['m0 MachineDeleting'],
     ],
     [
-      'is done with once that is there',
+      'ends its remediation once the replacement exists',
       {
         masters: [{ remediationFor: { at: ago(60), retry: 0 } }, good, good],
         remediates: 9,
@@ -299,7 +303,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
       ['end'],
     ],
     [
-      'is not marked any more once it is healthy',
+      'is reported as healthy once its health check succeeds',
       {
         masters: [
           {
@@ -317,12 +321,12 @@ describe('a master that a MachineHealthCheck has marked', () => {
     expect(decided(world)).toEqual(expected);
   });
 
-  it('is followed by one that knows it', () => {
+  it('passes its record to the replacement', () => {
     const { view } = seenOf({ masters: [good, good], remediates: 9 });
     expect(toBeFollowed(view)).toBe(recordOf(9));
   });
 
-  it('says each reason once', () => {
+  it('does not repeat a reason that is already in its conditions', () => {
     const world: World = { masters: [bad, good, { isReady: false }] };
     const [report] = remediationsIn(world).reports;
     const said = { ...marks[1], ...report?.check } as ApiCondition;

@@ -25,20 +25,30 @@ const no = (type: string, message: string) => [{ type, status: 'False', message 
 
 describe('the version of a cluster', () => {
   it.each<[string, KubeObject | undefined, string, string | undefined]>([
-    ['not seen', undefined, image('2'), undefined],
-    ['being installed', cluster([entry('1', '4.19.7', 'Partial')]), image('2'), undefined],
-    ['as it is to be', cluster(installed), image('1'), 'UpToDate'],
-    ['from a mirror', cluster(installed), `mirror.test/x@sha256:${'1'.repeat(64)}`, 'UpToDate'],
-    ['another one', cluster(installed), image('2'), 'Requested'],
-    ['a tag', cluster(installed), 'r.test/ocp:4.20', 'NoDigest'],
+    ['has no finding without a ClusterVersion', undefined, image('2'), undefined],
     [
-      'asked for before',
+      'has no finding during the installation',
+      cluster([entry('1', '4.19.7', 'Partial')]),
+      image('2'),
+      undefined,
+    ],
+    ['is up to date with the same image', cluster(installed), image('1'), 'UpToDate'],
+    [
+      'is up to date with the same digest from a mirror',
+      cluster(installed),
+      `mirror.test/x@sha256:${'1'.repeat(64)}`,
+      'UpToDate',
+    ],
+    ['is updated to another image', cluster(installed), image('2'), 'Requested'],
+    ['is not updated to a tag', cluster(installed), 'r.test/ocp:4.20', 'NoDigest'],
+    [
+      'is progressing when the update was requested before',
       cluster(installed, { spec: { desiredUpdate: { image: image('2') } } }),
       image('2'),
       'Progressing',
     ],
     [
-      'refused',
+      'reports a refused release',
       cluster(installed, {
         spec: { desiredUpdate: { image: image('2') } },
         conditions: no('ReleaseAccepted', 'no signature'),
@@ -47,18 +57,23 @@ describe('the version of a cluster', () => {
       'ReleaseRefused',
     ],
     [
-      'held by an operator',
+      'is held when an operator is not upgradeable',
       cluster(installed, { conditions: no('Upgradeable', 'API removed') }),
       image('2'),
       'NotUpgradeable',
     ],
     [
-      'under way',
+      'is progressing while the update is under way',
       cluster([entry('2', '4.20.1', 'Partial'), ...installed]),
       image('2'),
       'Progressing',
     ],
-    ['there', cluster([entry('2', '4.20.1', 'Completed'), ...installed]), image('2'), 'UpToDate'],
+    [
+      'is up to date when the update is completed',
+      cluster([entry('2', '4.20.1', 'Completed'), ...installed]),
+      image('2'),
+      'UpToDate',
+    ],
   ])('%s', (...[, seen, releaseImage, reason]) => {
     const controlPlane = controlPlaneOf({ releaseImage, distributionVersion: '4.20.1' });
     const { finding, update } = upgradeOf(controlPlane, seen);
@@ -69,20 +84,20 @@ describe('the version of a cluster', () => {
 
   it.each<[string, readonly object[], string, string]>([
     [
-      'updated inside',
+      'updated from inside the cluster',
       [entry('9', '4.19.9', 'Completed'), ...installed],
       '4.19.7',
       'NewerThanSpec',
     ],
     [
-      'being updated inside',
+      'being updated from inside the cluster',
       [entry('9', '4.19.9', 'Partial'), ...installed],
       '4.19.7',
       'NewerThanSpec',
     ],
-    ['a minor version further', [entry('9', '4.20.0', 'Completed')], '4.19.30', 'NewerThanSpec'],
+    ['a later minor version', [entry('9', '4.20.0', 'Completed')], '4.19.30', 'NewerThanSpec'],
     [
-      'a release, and not its candidate',
+      'a release newer than its candidate',
       [entry('9', '4.20.0', 'Completed')],
       '4.20.0-rc.3',
       'NewerThanSpec',
@@ -94,13 +109,18 @@ describe('the version of a cluster', () => {
       'NewerThanSpec',
     ],
     [
-      'an older one under way',
+      'but updated while an older version is under way',
       [entry('9', '4.19.5', 'Partial'), ...installed],
       '4.19.7',
       'Requested',
     ],
-    ['another build of the version', [entry('9', '4.19.7', 'Completed')], '4.19.7', 'Requested'],
-  ])('is never ordered back: %s', (...[, history, distributionVersion, reason]) => {
+    [
+      'but updated to another build of the same version',
+      [entry('9', '4.19.7', 'Completed')],
+      '4.19.7',
+      'Requested',
+    ],
+  ])('is never downgraded: %s', (...[, history, distributionVersion, reason]) => {
     const controlPlane = controlPlaneOf({ releaseImage: image('1'), distributionVersion });
     const { finding, update } = upgradeOf(controlPlane, cluster(history));
     expect(finding?.reason).toBe(reason);
@@ -109,7 +129,7 @@ describe('the version of a cluster', () => {
       expect(finding?.message).toContain(`spec.distributionVersion is ${distributionVersion}`);
   });
 
-  it('is ordered back to the version that a person marks, and to no other', () => {
+  it('is downgraded only to the version in the annotation', () => {
     const newer = cluster([entry('9', '4.19.9', 'Completed'), ...installed]);
     const spec = { releaseImage: image('1'), distributionVersion: '4.19.7' };
     const marked = (version: string) => {
@@ -122,7 +142,7 @@ describe('the version of a cluster', () => {
     expect(marked('4.19.6').update).toBeUndefined();
   });
 
-  it('is not held within a minor version', () => {
+  it('is not held by operators within a minor version', () => {
     const held = cluster(installed, { conditions: no('Upgradeable', 'API removed') });
     const controlPlane = controlPlaneOf({
       releaseImage: image('2'),
