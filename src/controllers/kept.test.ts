@@ -10,9 +10,9 @@ import { internalAddresses, readinessOf, taintsOf } from '../cluster/node.ts';
 const kindOf = (group: string, plural: string): KubeKind => ({ group, version: 'v1', plural });
 const metadata = { name: 'x', namespace: 'n', uid: 'u', resourceVersion: '1', labels: { a: 'b' } };
 
-describe('what is kept', () => {
+describe('kept', () => {
   it.each<[string, KubeKind, object, object]>([
-    ['what has no entry', configMaps, { data: { a: 'b' } }, { data: { a: 'b' } }],
+    ['a kind without an entry', configMaps, { data: { a: 'b' } }, { data: { a: 'b' } }],
     [
       'a node',
       nodes,
@@ -38,24 +38,29 @@ describe('what is kept', () => {
       { spec: { version: '4.16.0' }, status: {} },
     ],
     [
-      'files of a cluster',
+      'install assets',
       secrets,
       { data: { 'bootstrap.ign.gz': 'a', 'master.ign': 'b', kubeconfig: 'c' } },
       { data: { kubeconfig: 'c' } },
     ],
     [
-      'what a host boots with',
+      'a bootstrap data Secret',
       secrets,
       { data: { value: 'a', format: 'b' } },
       { data: { format: 'b' } },
     ],
     ['a kubeconfig', secrets, { data: { value: 'a' } }, { data: { value: 'a' } }],
-    ['a kind of that plural of another group', kindOf('x', 'nodes'), { status: 1 }, { status: 1 }],
-  ])('of %s', (...[, kind, object, expected]) => {
+    [
+      'a kind with the same plural in another group',
+      kindOf('x', 'nodes'),
+      { status: 1 },
+      { status: 1 },
+    ],
+  ])('trims %s', (...[, kind, object, expected]) => {
     expect(kept(kind, { metadata, ...object })).toEqual({ metadata, ...expected });
   });
 
-  it('is all that is read of a node', () => {
+  it('keeps what is read of a node', () => {
     const addresses = ['192.0.2.1'];
     const node = nodeObject({
       name: 'm0',
@@ -72,14 +77,14 @@ describe('what is kept', () => {
     ]);
   });
 
-  it('of a certificate request is what is decided by', () => {
+  it('keeps what the decision about a certificate request needs', () => {
     const request = signingRequestObject('client', 'pem', { spec: { extra: { a: ['b'] } } });
     const lean = kept(certificateSigningRequests, request);
     expect(lean).toEqual(readRequest(request));
     expect(JSON.stringify(lean)).not.toMatch(/pem|extra/);
   });
 
-  it('is not what was applied last', () => {
+  it('removes the last-applied annotation', () => {
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', a: 'b' };
     const lean = kept(configMaps, { metadata: { ...metadata, annotations } });
     expect(lean.metadata).toEqual({ ...metadata, annotations: { a: 'b' } });

@@ -49,7 +49,7 @@ function setUp() {
 }
 
 describe('the manifests of an agent-based installation', () => {
-  it('are applied for each operator that has its CSV, also after the cluster is available', async () => {
+  it('are applied once the operator has its CSV, even after the cluster is available', async () => {
     const { clock, kube, later, install, available, run, applied } = setUp();
     available();
     kube.put(configMaps, manifests({ ...lso, ...cnv }));
@@ -60,7 +60,7 @@ describe('the manifests of an agent-based installation', () => {
     expect(clock.elapsed()).toBeLessThan(minutes(8.2));
   });
 
-  it('are waited for half an hour after the cluster is available, no longer', async () => {
+  it('are skipped half an hour after the cluster is available', async () => {
     const { clock, kube, later, install, available, run, applied } = setUp();
     kube.put(configMaps, manifests({ ...lso, ...cnv }));
     install('lso');
@@ -70,7 +70,7 @@ describe('the manifests of an agent-based installation', () => {
     expect(clock.elapsed()).toBe(minutes(50));
   });
 
-  it('are none where an available cluster has no such ConfigMap, or an empty one', async () => {
+  it('are not waited for when the ConfigMap is missing or empty', async () => {
     for (const objects of [[], [manifests()], [manifests({ other: 'x' })]]) {
       const { clock, kube, later, available, run } = setUp();
       for (const object of objects) kube.put(configMaps, object);
@@ -80,7 +80,7 @@ describe('the manifests of an agent-based installation', () => {
     }
   });
 
-  it('are not missed where the API server lists them late', async () => {
+  it('are applied when the API server lists them late', async () => {
     const { clock, kube, install, available, run, applied } = setUp();
     available();
     install('lso');
@@ -96,7 +96,7 @@ describe('the manifests of an agent-based installation', () => {
     expect(applied()).toEqual(['of-lso']);
   });
 
-  it('are held back while they cannot be read, aloud, and others are not', async () => {
+  it('are held back with a warning while invalid, without delaying other operators', async () => {
     const { kube, later, install, run, applied } = setUp();
     install('lso');
     install('cnv');
@@ -115,7 +115,7 @@ describe('the manifests of an agent-based installation', () => {
     ]);
   });
 
-  it('wait for the rights to apply them, which are fetched before OLM is ready', async () => {
+  it('wait for the admin kubeconfig, which is requested before OLM is ready', async () => {
     const { clock, kube, adminKube, later, install, run, applied } = setUp();
     kube.put(configMaps, manifests(lso));
     adminKube.lastError(kubeFailure('kube.no-credentials', 'there is no kubeconfig'));
@@ -134,7 +134,7 @@ describe('the manifests of an agent-based installation', () => {
     expect(askedAt.at(-1)).toBeLessThan(minutes(3.6));
   });
 
-  it('are applied although the API server does not know for a moment who reads them', async () => {
+  it('are applied after a temporary 401', async () => {
     const { applied, install, kube, later, run } = setUp();
     kube.put(configMaps, manifests(lso));
     kube.lastError(kubeFailure('kube.denied', 'who?', { context: { status: 401 } }));
@@ -144,7 +144,7 @@ describe('the manifests of an agent-based installation', () => {
     expect(applied()).toEqual(['of-lso']);
   });
 
-  it('are left where they may not be read', async () => {
+  it('are skipped when reading them is forbidden', async () => {
     const { kube, run } = setUp();
     kube.lastError(
       kubeFailure('kube.denied', 'configmaps is forbidden', { context: { status: 403 } }),
@@ -163,7 +163,7 @@ describe('the ConfigMap of an agent-based installation', () => {
     return { names, objects, problems };
   };
 
-  it('is read in the order of names, the files of an operator in theirs', () => {
+  it('is read by operator name, with the files of an operator in the listed order', () => {
     const files = { 'b.yaml': content('second'), 'a.yaml': content('first') };
     const data = { ...lso, ...files, 'cnv.metadata.yaml': metadata('cnv', ['b.yaml', 'a.yaml']) };
     expect(named(data)).toEqual({
@@ -183,12 +183,12 @@ describe('the ConfigMap of an agent-based installation', () => {
       'operator lso: lso.metadata.yaml cannot be read',
     ],
     [
-      'an inherited name',
+      'a file name inherited from Object.prototype',
       { 'lso.metadata.yaml': metadata('lso', ['toString']) },
       'operator lso: its file toString is missing',
     ],
     [
-      'a bad file',
+      'a file that is not base64',
       { ...lso, 'lso.yaml': '%' },
       'operator lso: its file lso.yaml: it is not base64',
     ],

@@ -23,8 +23,8 @@ function setUp({ isAgentBased = false, kube = fakeKube() } = {}) {
 
 const namesIn = (kube: FakeKube) => kube.objectsOf(events).map(({ metadata }) => metadata.name);
 
-describe('announcing that the controller is ready', () => {
-  it('creates the event that bootstrap hosts wait for, word for word', async () => {
+describe('announceReady', () => {
+  it('creates exactly the event that bootstrap hosts wait for', async () => {
     const { kube, run } = setUp();
     const { failure } = await run();
     expect(failure).toBeUndefined();
@@ -54,7 +54,7 @@ describe('announcing that the controller is ready', () => {
     ]);
   });
 
-  it('is content with the event of an earlier run', async () => {
+  it('accepts the event of an earlier run', async () => {
     const { kube, run } = setUp();
     await run();
     expect((await run()).failure).toBeUndefined();
@@ -76,7 +76,7 @@ describe('announcing that the controller is ready', () => {
     expect(namesIn(kube)).toEqual(['AssistedControllerIsReady']);
   });
 
-  it('fails after 70 minutes without the service, so that its job starts it again', async () => {
+  it('fails after 70 minutes without the service', async () => {
     const { clock, inventory, run } = setUp();
     inventory.lose(away);
     const { failure } = await run();
@@ -84,7 +84,7 @@ describe('announcing that the controller is ready', () => {
     expect(clock.elapsed()).toBe(minutes(70));
   });
 
-  it('continues after five minutes where the agent-based installer installs', async () => {
+  it('continues after five minutes in an agent-based installation', async () => {
     const { clock, inventory, kube, run } = setUp({ isAgentBased: true });
     inventory.lose(away);
     const { failure, notes } = await run();
@@ -94,7 +94,7 @@ describe('announcing that the controller is ready', () => {
     expect(namesIn(kube)).toEqual([]);
   });
 
-  it('continues at once where the bootstrap host has left, and the service with it', async () => {
+  it('continues at once when the bootstrap host has left together with the service', async () => {
     const { clock, inventory, kube, run } = setUp({ isAgentBased: true });
     inventory.lose(away);
     const { name, namespace } = recordRef;
@@ -106,7 +106,7 @@ describe('announcing that the controller is ready', () => {
     expect(namesIn(kube)).toEqual([]);
   });
 
-  it('fails after a minute of refusal: the next process of the job may ask again', async () => {
+  it('fails after a minute when creating the event is forbidden', async () => {
     const kube: FakeKube = {
       ...fakeKube(),
       create: () => {

@@ -10,20 +10,24 @@ const yaml = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  na
 describe('a manifest', () => {
   it.each([
     ['one document', yaml('a'), ['a']],
-    ['several, some of them empty', `---\n${yaml('a')}---\n---\n${yaml('b')}`, ['a', 'b']],
+    [
+      'several documents, some of them empty',
+      `---\n${yaml('a')}---\n---\n${yaml('b')}`,
+      ['a', 'b'],
+    ],
     ['JSON', JSON.stringify(objectOf('a')), ['a']],
-    ['nothing', '# none\n', []],
-  ])('of %s', (_, text, names) => {
+    ['comments only', '# none\n', []],
+  ])('can consist of %s', (_, text, names) => {
     expect(decodeManifest(base64(text))).toEqual({ objects: names.map(objectOf) });
   });
 
-  it('may have its base64 in lines', () => {
+  it('may have line breaks in its base64', () => {
     const text = base64(yaml('a')).replaceAll(/(.{20})/g, '$1\n');
     expect(decodeManifest(`${text}\n`)).toEqual({ objects: [objectOf('a')] });
   });
 
   it.each([
-    ['what is not base64', 'kind: ConfigMap', 'it is not base64'],
+    ['invalid base64', 'kind: ConfigMap', 'it is not base64'],
     ['duplicate keys', base64('kind: a\nkind: b\n'), 'Map keys must be unique'],
     [
       'aliases',
@@ -42,7 +46,7 @@ describe('a manifest', () => {
 });
 
 describe('the list of manifests', () => {
-  it('is read with names in any case, in its order, without what cannot be read', () => {
+  it('is read in order and with keys in any case, and reports unreadable entries', () => {
     const list = [
       { Name: 'lso', Content: base64(yaml('a')) },
       { name: 'odf', content: base64(yaml('b')) },
@@ -61,14 +65,14 @@ describe('the list of manifests', () => {
     });
   });
 
-  it('is empty for null, and nothing for another thing', () => {
+  it('is empty for null and undefined for other values', () => {
     expect(readCustomManifests('null')).toEqual({ manifests: [], problems: [] });
     for (const text of ['', '{}', '["a"]']) expect(readCustomManifests(text)).toBeUndefined();
   });
 });
 
-describe('what is followed of OLM', () => {
-  it('has no copies of a CSV, and the jobs that unpack bundles alone', async () => {
+describe('followedOlm', () => {
+  it('excludes copied CSVs and all jobs but those that unpack bundles', async () => {
     const kube = fakeKube();
     const at = (name: string, namespace: string, labels = {}) => ({
       metadata: { name, namespace, labels },

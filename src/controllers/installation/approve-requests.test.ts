@@ -79,7 +79,7 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
 const condition = (type: string) => ({ conditions: [{ type, status: 'True' }] });
 
 describe('approving certificate requests', () => {
-  it('answers a host that is to join, and its node that has joined, as they come', async () => {
+  it('approves the client request of a joining host and the serving request of its node', async () => {
     const { approvals, join, kube, put } = setUp();
     await put('client');
     expect(approvals()).toEqual(['csr-client']);
@@ -100,7 +100,7 @@ describe('approving certificate requests', () => {
     });
   });
 
-  it('approves a serving certificate when the node comes after its request', async () => {
+  it('approves a serving request once its node exists', async () => {
     const { approvals, clock, join, put } = setUp();
     await put('serving');
     expect(approvals()).toEqual([]);
@@ -109,7 +109,7 @@ describe('approving certificate requests', () => {
     expect(approvals()).toEqual(['csr-serving']);
   });
 
-  it('approves a host that is installed again before its node is there, of another key', async () => {
+  it('approves further keys of a host until its node exists', async () => {
     const { approvals, kube, put } = setUp();
     await put('client', { name: 'first' });
     await put('client', { name: 'again' });
@@ -118,13 +118,13 @@ describe('approving certificate requests', () => {
     expect(approvals()).toEqual(['first', 'again', 'third']);
   });
 
-  it.each(['Denied', 'Failed', 'Approved'])('leaves one that is %s', async (type) => {
+  it.each(['Denied', 'Failed', 'Approved'])('ignores a request that is %s', async (type) => {
     const { approvals, put } = setUp();
     await put('client', { status: condition(type) });
     expect(approvals()).toEqual([]);
   });
 
-  it('leaves one that was made again under the same name', async () => {
+  it('does not approve a request that was recreated under the same name', async () => {
     const inner = fakeKube();
     const kube: FakeKube = {
       ...inner,
@@ -151,8 +151,8 @@ describe('approving certificate requests', () => {
         inventory.set({ hosts: [host('m0', { stage: 'Joined' })] });
       },
     ],
-    ['its node is there, which no view shows yet', () => undefined],
-  ])('leaves one where meanwhile %s', async (what, change) => {
+    ['its node was created, which no watch shows yet', () => undefined],
+  ])('does not approve a request when %s', async (what, change) => {
     const inner = fakeKube();
     const read = Promise.withResolvers<undefined>();
     const kube: FakeKube = {
@@ -172,7 +172,7 @@ describe('approving certificate requests', () => {
     await world.stop();
   });
 
-  it('asks once where the permissions do not allow it', async () => {
+  it('tries once and creates an event when approving is forbidden', async () => {
     let asked = 0;
     const kube: FakeKube = {
       ...fakeKube(),
@@ -191,7 +191,7 @@ describe('approving certificate requests', () => {
   });
 });
 
-describe('a serving certificate for an address that came after the inventory', () => {
+describe('a serving request for an address that the inventory does not have', () => {
   const both = ['192.0.2.7', '192.0.2.77'];
 
   it('is approved once the node reports the address', async () => {
@@ -206,7 +206,7 @@ describe('a serving certificate for an address that came after the inventory', (
 
   it.each<[string, (node: KubeObject) => KubeObject | undefined]>([
     [
-      'the node is another of its name',
+      'the node has been replaced',
       (node) => ({ ...node, metadata: { ...node.metadata, uid: 'other' } }),
     ],
     [
@@ -217,7 +217,7 @@ describe('a serving certificate for an address that came after the inventory', (
       }),
     ],
     ['the node is gone', () => undefined],
-  ])('is not approved where meanwhile %s', async (_, changed) => {
+  ])('is not approved when %s', async (_, changed) => {
     const inner = fakeKube();
     let isChanged = true;
     const kube: FakeKube = {
@@ -237,7 +237,7 @@ describe('a serving certificate for an address that came after the inventory', (
     expect(approvals()).toEqual(['csr-serving']);
   });
 
-  it('that stays open is in an event with what to do', async () => {
+  it('that stays pending is reported in an event with the command to approve it', async () => {
     const { clock, join, kube, put } = setUp();
     join('m0', 'master', ['192.0.2.7', '198.51.100.7']);
     await put('serving', { address: '198.51.100.7' });
@@ -251,8 +251,8 @@ describe('a serving certificate for an address that came after the inventory', (
   });
 });
 
-describe('where the service has left', () => {
-  it('a master that is still to come is approved, and no more than are missing', async () => {
+describe('without the service', () => {
+  it('approves only as many masters as are missing', async () => {
     const { approvals, join, put } = setUp({ isAgentBased: true, isAway: true });
     join('m1');
     join('m2');
@@ -264,7 +264,7 @@ describe('where the service has left', () => {
     expect(approvals()).toEqual(['csr-client', 'csr-serving']);
   });
 
-  it('no more masters are approved than are missing while an approval is on its way', async () => {
+  it('counts an approval in flight against the missing masters', async () => {
     const inner = fakeKube();
     const sent = Promise.withResolvers<undefined>();
     const kube: FakeKube = {
@@ -284,7 +284,7 @@ describe('where the service has left', () => {
     expect(approvals()).toEqual(['csr-client']);
   });
 
-  it('the hosts that the bootstrap host has recorded are approved, and no other name', async () => {
+  it('approves the hosts in the record of the bootstrap host, and no others', async () => {
     const kube = fakeKube().put(configMaps, {
       metadata: { name: recordRef.name, namespace: 'assisted-installer' },
       data: recordData({
@@ -308,7 +308,7 @@ describe('where the service has left', () => {
     expect(approvals()).toEqual(['csr-client', 'worker']);
   });
 
-  it('nothing is approved before it has answered where it will be back', async () => {
+  it('approves nothing before the first response of a service that will return', async () => {
     const { approvals, join, put } = setUp({ isAway: true });
     join('m0');
     await put('serving');
@@ -317,8 +317,8 @@ describe('where the service has left', () => {
   });
 });
 
-describe('requests that are left', () => {
-  it('are counted in one event for each cause', async () => {
+describe('requests that are not approved', () => {
+  it('are counted in one event per cause', async () => {
     const { clock, kube, put, stop } = setUp();
     await put('client', { name: 'a', node: 'x1' });
     await put('client', { name: 'b', node: 'x2' });
@@ -344,7 +344,7 @@ describe('requests that are left', () => {
     );
   });
 
-  it('are named in one short line, whatever they are called', async () => {
+  it('are listed in one sanitized and truncated line', async () => {
     const { clock, kube, put } = setUp();
     await put('client', { name: `a\n\u001b[2Jb${'c'.repeat(300_000)}`, node: 'x1' });
     await clock.advance(minutes(1));

@@ -67,7 +67,7 @@ const withStatus = { annotations: { 'baremetalhost.metal3.io/status': statusText
 const written = { hardware: { cpu: 4 }, poweredOn: true, lastUpdated: '2026-11-23T08:00:00Z' };
 
 describe('with a provisioning network', () => {
-  it('a host is provisioned externally, not paused, and has its machine', async () => {
+  it('marks a host as externally provisioned, unpauses it and assigns its machine', async () => {
     const paused = {
       'baremetalhost.metal3.io/paused': '',
       'baremetalhost.metal3.io/status': statusText,
@@ -94,7 +94,7 @@ describe('with a provisioning network', () => {
     ['', 1],
     ['provisioned', 0],
     ['inspecting', 0],
-  ])('a host that is %j: %s changes', async (state, changes) => {
+  ])('writes to a host in state %j %d times', async (state, changes) => {
     const host = bmh('b0', { status: { provisioning: { state } } });
     const kube = provisioned(cluster([host], [machine('w-0')]));
     await setUp(kube).finish();
@@ -103,7 +103,7 @@ describe('with a provisioning network', () => {
 });
 
 describe('without a provisioning network', () => {
-  it('a host gets the status of its annotation, loses it, and has its machine', async () => {
+  it('restores the status from the annotation, removes it and assigns the machine', async () => {
     const { finish, host, kube } = setUp(cluster([bmh('b0', withStatus)], [machine('w-0')]));
     expect((await finish()).notes).toEqual(['info: BareMetalHost b0 is registered']);
     expect(host('b0')).toMatchObject({
@@ -114,7 +114,7 @@ describe('without a provisioning network', () => {
     expect(kube.writes.map(({ subresource }) => subresource)).toEqual(['status', undefined]);
   });
 
-  it('the time of a status that has one stays', async () => {
+  it('keeps the lastUpdated time of the status', async () => {
     const text = JSON.stringify({ lastUpdated: '2026-01-01T00:00:00Z' });
     const host = bmh('b0', { annotations: { 'baremetalhost.metal3.io/status': text } });
     const run = setUp(cluster([host], [machine('w-0')]));
@@ -122,7 +122,7 @@ describe('without a provisioning network', () => {
     expect(run.host('b0')?.['status']).toEqual({ lastUpdated: '2026-01-01T00:00:00Z' });
   });
 
-  it('a host without a machine gets its status, once, and the rest when there is one', async () => {
+  it('writes the status once while no machine exists, and assigns the machine later', async () => {
     const masters = [machine('m-0', 'master')];
     const { clock, finish, host, kube } = setUp(cluster([bmh('b0', withStatus)], masters));
     await clock.advance(seconds(120));
@@ -137,7 +137,7 @@ describe('without a provisioning network', () => {
 });
 
 describe('registering bare metal hosts', () => {
-  it('gives each machine to one host, and takes none from another', async () => {
+  it('assigns each machine to one host and keeps existing assignments', async () => {
     const hosts = [bmh('b0'), bmh('b1', { spec: { consumerRef: consumer('w-1') } }), bmh('b2')];
     const kube = cluster(hosts, [machine('w-0'), machine('w-1'), machine('w-2')]);
     const run = setUp(kube);
@@ -158,9 +158,9 @@ describe('registering bare metal hosts', () => {
   });
 
   it.each([
-    ['changed by another meanwhile', kubeFailure('kube.conflict', 'changed'), 2],
+    ['rejected with a conflict', kubeFailure('kube.conflict', 'changed'), 2],
     ['forbidden', kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } }), 1],
-  ])('tries a change that is %s as often as it is of use', async (_, failure, tries) => {
+  ])('retries only a conflict: a patch that is %s', async (_, failure, tries) => {
     const inner = cluster([bmh('b0')], [machine('w-0')]);
     let tried = 0;
     const kube: FakeKube = {
@@ -174,7 +174,7 @@ describe('registering bare metal hosts', () => {
     expect(tried).toBe(tries);
   });
 
-  it('leaves another host of the same name that came meanwhile', async () => {
+  it('does not write to a host that was recreated under the same name', async () => {
     const kube = cluster([bmh('b0', withStatus)], [machine('w-0')]);
     kube.before('patch', () => {
       kube.drop({ kind: bareMetalHosts, namespace, name: 'b0' });
@@ -185,7 +185,7 @@ describe('registering bare metal hosts', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  it('writes no status over that of a host which has lost its annotation meanwhile', async () => {
+  it('does not overwrite the status of a host whose annotation has been removed', async () => {
     const kube = cluster([bmh('b0', withStatus)], [machine('w-0')]);
     kube.before('patch', () => {
       kube.holdViews();
@@ -196,7 +196,7 @@ describe('registering bare metal hosts', () => {
     expect(host('b0')?.['status']).toEqual({ poweredOn: false });
   });
 
-  it('leaves the machine that somebody else has given a host meanwhile', async () => {
+  it('keeps the machine that somebody else has just assigned', async () => {
     const kube = cluster([bmh('b0')], [machine('w-0'), machine('w-1')]);
     kube.before('patch', () => {
       kube.put(bareMetalHosts, bmh('b0', { spec: { consumerRef: consumer('w-1') } }));
@@ -206,7 +206,7 @@ describe('registering bare metal hosts', () => {
     expect(host('b0')?.['spec']).toMatchObject({ consumerRef: consumer('w-1') });
   });
 
-  it('is left out on another platform', () => {
+  it('does not run on another platform', () => {
     const { ids } = setUp(fakeKube(), 'none');
     expect(ids).not.toContain('controller/register-bare-metal-hosts');
   });

@@ -77,7 +77,7 @@ const stages = [
 const [atOperators, atRouter, atOlm, atDone] = stages;
 
 describe('completing the installation', () => {
-  it('waits for the service to finalize, and reports the stages in their order', async () => {
+  it('waits for the service to finalize and reports the stages in order', async () => {
     const { clock, inventory, later, ready, run, changes } = setUp({
       cluster: { status: 'installing' },
     });
@@ -98,7 +98,7 @@ describe('completing the installation', () => {
     expect(clock.elapsed()).toBeLessThan(minutes(7.2));
   });
 
-  it('reports what the operators say, their text once a minute', async () => {
+  it('reports operator status changes at once and messages once a minute', async () => {
     const { kube, later, ready, run, inventory } = setUp();
     kube.put(clusterVersions, version({ Available: 'False', Progressing: 'True' }, '1 of 9'));
     for (let count = 2; count < 9; count += 1)
@@ -125,7 +125,7 @@ describe('completing the installation', () => {
     expect(inventory.calls.filter((call) => call === 'operators')).toHaveLength(2);
   });
 
-  it('sends again what the service did not take', async () => {
+  it('retries failed requests to the service', async () => {
     const { inventory, ready, run, changes } = setUp();
     ready();
     for (const call of [
@@ -142,7 +142,7 @@ describe('completing the installation', () => {
     expect(inventory.operatorReports).toHaveLength(2);
   });
 
-  it('waits for a router CA that comes late', async () => {
+  it('waits for a late router CA', async () => {
     const { clock, kube, later, ready, run } = setUp();
     ready().drop({
       kind: configMaps,
@@ -155,7 +155,7 @@ describe('completing the installation', () => {
     expect(clock.elapsed()).toBeLessThan(minutes(50.2));
   });
 
-  it('fails the installation after ten hours, with what every operator says', async () => {
+  it('fails the installation after ten hours with the status of the operators', async () => {
     const { clock, inventory, kube, run } = setUp();
     kube.put(clusterVersions, version({ Available: 'False' }));
     kube.put(clusterOperators, console({ Available: 'False' }, 'no route'));
@@ -175,7 +175,7 @@ describe('completing the installation', () => {
   });
 });
 
-describe('the ten hours of the operators', () => {
+describe('the ten-hour timeout of the operators', () => {
   const fails = async (startedAt: (now: number) => number | undefined) => {
     const { clock, inventory, kube, run } = setUp();
     const began = startedAt(clock.now());
@@ -193,13 +193,17 @@ describe('the ten hours of the operators', () => {
 
   it.each([
     [
-      'continue where an earlier controller died after nine',
+      'continues from the start time of an earlier controller',
       (now: number) => now - hours(9),
       hours(1),
     ],
-    ['are over where it died after eleven', (now: number) => now - hours(11), 0],
-    ['begin where the service says no time', () => undefined, hours(10)],
-    ['begin where its clock is ahead of ours', (now: number) => now + hours(3), hours(10)],
+    ['has expired when the start was eleven hours ago', (now: number) => now - hours(11), 0],
+    ['starts now when the service has no start time', () => undefined, hours(10)],
+    [
+      'starts now when the start time lies in the future',
+      (now: number) => now + hours(3),
+      hours(10),
+    ],
   ])('%s', async (_, startedAt, expected) => {
     const took = await fails(startedAt);
     expect(took).toBeGreaterThanOrEqual(expected);
@@ -207,8 +211,8 @@ describe('the ten hours of the operators', () => {
   });
 });
 
-describe('completing what the service has ended', () => {
-  it('takes a refused stage as answered once the cluster is installed', async () => {
+describe('completing an installation that the service has ended', () => {
+  it('accepts a rejected stage once the cluster is installed', async () => {
     const { clock, inventory, later, ready, run, changes } = setUp({
       cluster: { finalizing: { stage: 'Waiting for olm operators csv', isTimedOut: false } },
     });
@@ -240,16 +244,21 @@ describe('completing what the service has ended', () => {
   });
 });
 
-describe('the operators of the cluster that are waited for', () => {
+describe('the builtin operators', () => {
   const seen = { status: 'available', text: '', version: '4.16.2' };
 
   it.each([
-    ['the console, once its capability is known', undefined, false, [['console', undefined]]],
-    ['the console', version({}), false, [['console', seen]]],
-    ['nothing without a console', version({}, '', ['Console']), false, []],
-    ['the version alone', version({ Available: 'True' }, '', ['Console']), true, [['cvo', seen]]],
+    ['the console while the capabilities are unknown', undefined, false, [['console', undefined]]],
+    ['the console by default', version({}), false, [['console', seen]]],
+    ['none without the Console capability', version({}, '', ['Console']), false, []],
     [
-      'both',
+      'the cluster version alone without the Console capability',
+      version({ Available: 'True' }, '', ['Console']),
+      true,
+      [['cvo', seen]],
+    ],
+    [
+      'both while nothing is known',
       undefined,
       true,
       [
@@ -263,7 +272,7 @@ describe('the operators of the cluster that are waited for', () => {
     expect(operators.map((one) => [one.name, one.seen])).toEqual(expected);
   });
 
-  it('counts one that the service does not know as available by the cluster alone', async () => {
+  it('do not include a report for an operator that the service does not know', async () => {
     const { inventory, ready, run, changes } = setUp();
     ready();
     inventory.setOperators([{ name: 'console' }]);
@@ -272,7 +281,7 @@ describe('the operators of the cluster that are waited for', () => {
     expect(inventory.results).toEqual([{ isSuccess: true, error: '' }]);
   });
 
-  it('asks again for what the service knows when it does not take a report', async () => {
+  it('are listed again when the service rejects a report', async () => {
     const { inventory, later, ready, run } = setUp();
     ready();
     inventory.failing('reportOperator', gone, Infinity);

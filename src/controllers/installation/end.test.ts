@@ -31,13 +31,13 @@ function setUp({ isAgentBased = false, controlPlaneCount = 3 } = {}) {
   return { clock, inventory, kube, later, run };
 }
 
-describe('the end by the service', () => {
+describe('waitForService', () => {
   it.each([
     ['installed', 'installed'],
     ['in error', 'error'],
     ['reset', 'insufficient'],
     ['being installed again', 'preparing-for-installation'],
-  ])('comes when the cluster is %s, after answers that were missing', async (_, status) => {
+  ])('ends when the cluster is %s, after an outage of the service', async (_, status) => {
     const { clock, inventory, later, run } = setUp();
     later(minutes(1), () => inventory.lose(away));
     later(minutes(90), () => inventory.set({ status: 'finalizing' }));
@@ -50,7 +50,7 @@ describe('the end by the service', () => {
     expect(clock.elapsed()).toBe(minutes(95));
   });
 
-  it('comes where the service does not know the cluster for two minutes', async () => {
+  it('ends when the cluster has been unknown to the service for two minutes', async () => {
     const { clock, inventory, later, run } = setUp();
     for (const at of [1, 2, 3]) later(minutes(at), () => inventory.lose(unknown));
     const { notes } = await run();
@@ -59,7 +59,7 @@ describe('the end by the service', () => {
   });
 
   it.each([false, true])(
-    'is a failure where the service does not take the token for two minutes, also without an event: %s',
+    'fails when the token has been rejected for two minutes (event forbidden: %s)',
     async (isWithoutEvent) => {
       const { clock, inventory, kube, later, run } = setUp();
       if (isWithoutEvent) {
@@ -76,7 +76,7 @@ describe('the end by the service', () => {
     },
   );
 
-  it('does not come by what is rejected for a moment, nor by what else is refused', async () => {
+  it('does not end on a temporary 401 or 404, or on a 403', async () => {
     const { inventory, later, run } = setUp();
     later(minutes(1), () => inventory.lose(refused));
     later(minutes(2), () => inventory.set({ status: 'installing' }));
@@ -101,8 +101,8 @@ const master = (name: string, taints: readonly object[] = []) => ({
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 });
 
-describe('the end of an agent-based installation', () => {
-  it('comes when the cluster is available and every control-plane node is Ready', async () => {
+describe('waitForCluster', () => {
+  it('ends when the cluster is available and every control-plane node is Ready', async () => {
     const { clock, kube, later, run } = setUp({ isAgentBased: true });
     kube
       .put(clusterVersions, working)
@@ -123,7 +123,7 @@ describe('the end of an agent-based installation', () => {
     ]);
   });
 
-  it('needs no node on a single node, and writes nothing', async () => {
+  it('ends on a single node when the cluster is available, and writes nothing', async () => {
     const { kube, run } = setUp({ isAgentBased: true, controlPlaneCount: 1 });
     const taint = { key: cloudTaint, effect: 'NoSchedule' };
     kube.put(clusterVersions, available).put(nodes, master('master-0', [taint]));

@@ -47,7 +47,7 @@ describe('an installation', () => {
       { cluster: { controlPlaneCount: 1 } },
       'apply-agent-manifests wait-for-end',
     ],
-  ])('%s ends by its steps', async (_, invoker, config, steps) => {
+  ])('%s ends after its steps', async (_, invoker, config, steps) => {
     const { ended, types } = await stepsOf(invoker, config);
     const names = ['read-new-cluster', ...steps.split(' '), 'remove-record'];
     expect(ended.toSorted()).toEqual(names.map((name) => `controller/${name}`).toSorted());
@@ -55,14 +55,14 @@ describe('an installation', () => {
     expect(types.at(-1)).toBe('run.finished');
   });
 
-  it('of the agent-based installer sends no logs, and leaves what the service has', async () => {
+  it('of the agent-based installer makes no request to the service and writes no ConfigMap', async () => {
     const config = { cluster: { controlPlaneCount: 1 } };
     const { inventory, kube } = await stepsOf('agent-installer', config, 'installing');
     expect(inventory.calls).toEqual([]);
     expect(kube.writes.filter(({ kind }) => kind === configMaps.plural)).toEqual([]);
   });
 
-  it('fails with what a step of its end fails with', async () => {
+  it('fails with the error of a failed step', async () => {
     const kube = withInvoker(fakeKube(), 'assisted-service');
     withInstallConfig(kube, 'platform: {none: {}}\n');
     const inventory = fakeInventory();
@@ -86,7 +86,7 @@ describe('an installation', () => {
   it.each([
     [true, ['warn: this controller does not count reboots: NOTIFY_NUM_REBOOTS has no effect']],
     [false, []],
-  ])('says that it counts no reboots where it is asked to: %j', (notifyNumReboots, notes) => {
+  ])('warns that NOTIFY_NUM_REBOOTS has no effect: %j', (notifyNumReboots, notes) => {
     const config = { controller: { notifyNumReboots } };
     expect(runControllers([], { config }).said().notes).toEqual(notes);
   });

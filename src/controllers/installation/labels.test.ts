@@ -53,7 +53,7 @@ function failingPatches(inner: FakeKube, times: number): FakeKube {
 }
 
 describe('labelling nodes', () => {
-  it('labels each as soon as it is Ready, and no other', async () => {
+  it('labels each node with labels as soon as it is Ready', async () => {
     const labels = { tier: 'a', 'example.com/b': 'c' };
     const { clock, kube, node, written } = setUp([
       host('w0', { labels }),
@@ -74,15 +74,15 @@ describe('labelling nodes', () => {
   });
 
   it.each<[string, readonly InstallingHost[]]>([
-    ['none has labels', [host('w0')]],
-    ['the only one with labels has failed', [host('w0', { labels: { a: 'b' }, status: 'error' })]],
-  ])('writes nothing where %s', async (_, hosts) => {
+    ['no host has labels', [host('w0')]],
+    ['the only host with labels has failed', [host('w0', { labels: { a: 'b' }, status: 'error' })]],
+  ])('writes nothing when %s', async (_, hosts) => {
     const { clock, written } = setUp(hosts);
     await clock.advance(seconds(3));
     expect(written()).toEqual([]);
   });
 
-  it('leaves another node of the same name that came meanwhile', async () => {
+  it('does not label a node that was recreated under the same name', async () => {
     const { clock, kube, node, written } = setUp([host('w0', { labels: { a: 'b' } })]);
     node({ name: 'w0', notReady: 'x' });
     await clock.advance(seconds(1));
@@ -97,8 +97,8 @@ describe('labelling nodes', () => {
   });
 });
 
-describe('the pool of workers', () => {
-  it('is paused from the first to the last worker that leaves it, and no longer', async () => {
+describe('the worker pool', () => {
+  it('is paused until the last worker of another pool is labelled', async () => {
     const rebooting = host('w0', { ...infra, stage: 'Rebooting' });
     const { clock, inventory, node, written } = setUp([rebooting]);
     await clock.advance(seconds(60));
@@ -118,14 +118,14 @@ describe('the pool of workers', () => {
   it.each<[string, Partial<InstallingHost>]>([
     ['a worker without a pool', { pool: '' }],
     ['a master', { role: 'master' }],
-  ])('is left alone for %s', async (_, change) => {
+  ])('is not paused for %s', async (_, change) => {
     const { clock, node, written } = setUp([host('w0', { ...infra, ...change })]);
     node({ name: 'w0', notReady: 'x' });
     await clock.advance(seconds(30));
     expect(written()).toEqual([]);
   });
 
-  it('stays paused where somebody else has paused it', async () => {
+  it('stays paused when somebody else has paused it', async () => {
     const kube = fakeKube().put(machineConfigPools, pool(true));
     const { clock, node, written } = setUp([host('w0', infra)], kube);
     await clock.advance(seconds(5));
@@ -134,7 +134,7 @@ describe('the pool of workers', () => {
     expect(written()).toEqual(['label w0']);
   });
 
-  it('is unpaused after a restart by its annotation, also without any host with labels', async () => {
+  it('is unpaused after a restart by its annotation, even without labelled hosts', async () => {
     const kube = fakeKube().put(machineConfigPools, pool(true, ours));
     const { clock, written } = setUp([host('w0')], kube);
     await clock.advance(seconds(3));
@@ -149,7 +149,7 @@ describe('the pool of workers', () => {
     expect(written()).toEqual(['pause', 'unpause']);
   });
 
-  it('is unpaused by a controller that ends before its pause is answered', async () => {
+  it('is unpaused by a controller that stops before the response to its pause', async () => {
     const inner = fakeKube().put(machineConfigPools, pool());
     const ends = Promise.withResolvers<undefined>();
     const kube: FakeKube = {
@@ -169,21 +169,21 @@ describe('the pool of workers', () => {
     expect(written()).toEqual(['pause', 'unpause']);
   });
 
-  it('stays paused for its successor when the lease is lost', async () => {
+  it('stays paused when the lease is lost', async () => {
     const { clock, stop, written } = setUp([host('w0', infra)]);
     await clock.advance(seconds(5));
     await stop(leaseFailure('controller.lease-lost', 'another holds it'));
     expect(written()).toEqual(['pause']);
   });
 
-  it('is paused at the next attempt where the first one failed', async () => {
+  it('is paused at the next attempt when the first one fails', async () => {
     const kube = failingPatches(fakeKube().put(machineConfigPools, pool()), 1);
     const { clock, written } = setUp([host('w0', infra)], kube);
     await clock.advance(seconds(12));
     expect(written()).toEqual(['pause']);
   });
 
-  it('that may not be paused is asked for once, and keeps no label waiting', async () => {
+  it('is read once when that is forbidden, and does not delay labels', async () => {
     const inner = fakeKube();
     let asked = 0;
     const kube: FakeKube = {

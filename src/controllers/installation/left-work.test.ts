@@ -67,7 +67,7 @@ async function etcdIn(kube: FakeKube): Promise<KubeObject> {
 }
 
 describe('controller/do-left-work', () => {
-  it('puts etcd back by its annotation, without a record', async () => {
+  it('reverts the etcd override by its annotation, without a record', async () => {
     const kube = etcdOn(['m1', 'm2', 'm3']).put(etcdCluster.kind, overridden);
     const { clock, stop } = runInstallation(['do-left-work'], { kube });
     await clock.advance(minutes(5));
@@ -75,7 +75,7 @@ describe('controller/do-left-work', () => {
     expect(isOverridden(await etcdIn(kube))).toBe(false);
   });
 
-  it('writes nothing before etcd has three members', async () => {
+  it('writes nothing before three etcd members are ready', async () => {
     const { kube, clock, stop } = setUp(['m1', 'm2'], { isEtcdOverridden: true });
     kube.put(etcdCluster.kind, overridden);
     await clock.advance(minutes(60));
@@ -83,7 +83,7 @@ describe('controller/do-left-work', () => {
     expect((await stop()).statuses).toContain('2 of 3 etcd members ready');
   });
 
-  it('keeps etcd on the record while the override stays without its annotation', async () => {
+  it('keeps the record while an override without annotation remains', async () => {
     const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], { isEtcdOverridden: true });
     kube.put(etcdCluster.kind, { ...overridden, metadata: { name: 'cluster' } });
     await clock.advance(minutes(5));
@@ -92,7 +92,7 @@ describe('controller/do-left-work', () => {
     expect(notes.filter((note) => note.includes('settings of etcd: trying again'))).toHaveLength(1);
   });
 
-  it('does nothing that another controller has taken off the record meanwhile', async () => {
+  it('does not repeat work that another controller has removed from the record', async () => {
     const kube = etcdOn(['m1', 'm2', 'm3']);
     const clock = fakeClock({ auto: false });
     putRecord(kube, { isEtcdOverridden: true });
@@ -106,7 +106,7 @@ describe('controller/do-left-work', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  it('says once that a record cannot be read, and continues', async () => {
+  it('reports an unreadable record once and continues', async () => {
     const { kube, clock, stop } = setUp(['m1', 'm2', 'm3'], {});
     const { kind, ...named } = recordRef;
     kube.put(kind, { metadata: named, data: { format: '9' } });
@@ -127,7 +127,7 @@ describe('controller/remove-record', () => {
     expect([failure, notes, kube.writes]).toEqual([undefined, [], []]);
   });
 
-  it('keeps it after half an hour, and says what is left', async () => {
+  it('keeps the record after its timeout and reports the remaining work', async () => {
     const kube = fakeKube().put(etcdCluster.kind, overridden);
     putRecord(kube, { isEtcdOverridden: true });
     const { failure, notes, statuses } = await end(kube);
@@ -139,23 +139,23 @@ describe('controller/remove-record', () => {
     expect(statuses).toContain('not done yet: settings of etcd');
   });
 
-  it('ends where its role may not read it', async () => {
+  it('ends when reading the record is forbidden', async () => {
     const kube = fakeKube();
     kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 403 } }));
     expect((await end(kube)).failure).toBeUndefined();
   });
 });
 
-describe('the pauses that a stopped bootstrap host has left', () => {
+describe('a pause that a stopped bootstrap host has left', () => {
   const ours = { 'bootwright.io/paused-for-hand-over': '2026-01-01T00:00:00Z' };
   const handedOver = { currentImagePullSpec: 'registry.rig.test/os@sha256:1' };
 
   it.each<[string, object, object | undefined, boolean, boolean?]>([
-    ['ends where the image is handed over', ours, handedOver, false],
-    ['stays where it is not', ours, {}, true],
+    ['is removed once the image is handed over', ours, handedOver, false],
+    ['stays before the hand-over', ours, {}, true],
     ['stays without a MachineOSConfig', ours, undefined, true],
-    ['stays where a person has set it', {}, handedOver, true],
-    ['leaves no annotation where a person has ended it', ours, undefined, false, false],
+    ['stays without the annotation', {}, handedOver, true],
+    ['loses its annotation when a person has unpaused the pool', ours, undefined, false, false],
   ])('%s', async (...[, annotations, status, isPaused, paused = true]) => {
     const kube = fakeKube().put(machineConfigPools, {
       metadata: { name: 'worker', annotations: { ...annotations } },

@@ -26,36 +26,41 @@ const { signal } = new AbortController();
 const inError = { isInError: true, failedOperators: [] };
 const images = '{"ocp":"o","cnv":"c","lso":"l"}';
 
-describe('the images that gather', () => {
+describe('gatheringImages', () => {
   it.each([
-    ['none', '', inError, []],
-    ['one', 'quay.io/mg:1', inError, ['ocp=quay.io/mg:1']],
-    ['an object, the cluster failed', images, inError, ['ocp=o']],
+    ['returns none without a setting', '', inError, []],
+    ['returns a single image', 'quay.io/mg:1', inError, ['ocp=quay.io/mg:1']],
+    ['returns the ocp image of an object for a failed cluster', images, inError, ['ocp=o']],
     [
-      'an object, an operator failed',
+      'returns the image of a failed operator',
       images,
       { isInError: false, failedOperators: ['cnv', 'odf'] },
       ['cnv=c'],
     ],
     [
-      'an object, both failed',
+      'returns the images of the cluster and its failed operators',
       images,
       { isInError: true, failedOperators: ['lso', 'cnv'] },
       ['ocp=o', 'lso=l', 'cnv=c'],
     ],
-    ['what is no object', '["a"]', inError, ['ocp=["a"]']],
+    ['takes a list as an image name', '["a"]', inError, ['ocp=["a"]']],
   ])('%s', (...[, setting, gathering, expected]) => {
     const found = gatheringImages(setting, gathering);
     expect(found.map(({ name, image }) => `${name}=${image}`)).toEqual(expected);
   });
 });
 
-describe('what failed', () => {
+describe('neededGathering', () => {
   const failed = { name: 'cnv', type: 'olm', status: 'failed' } as const;
   it.each([
-    ['a failed cluster', 'error', [{ status: 'failed' }], inError],
-    ['a cancelled cluster', 'cancelled', [{ status: 'failed' }], undefined],
-    ['a failed operator', 'installed', [failed], { isInError: false, failedOperators: ['cnv'] }],
+    ['gathers for a failed cluster', 'error', [{ status: 'failed' }], inError],
+    ['does not gather for a cancelled cluster', 'cancelled', [{ status: 'failed' }], undefined],
+    [
+      'gathers for a failed operator',
+      'installed',
+      [failed],
+      { isInError: false, failedOperators: ['cnv'] },
+    ],
   ] as const)('%s', async (...[, status, operators, expected]) => {
     const inventory = fakeInventory({ cluster: { status } });
     inventory.setOperators(operators);
@@ -81,14 +86,14 @@ const controller = {
   spec: { nodeName: 'm1', hostAliases: [{ ip: '10.0.0.9' }] },
 };
 
-describe('the pod that gathers', () => {
+describe('the must-gather pod', () => {
   const service = { url: 'https://svc.example/', token: new Secret('s3cret') };
   const gatherers = [
     { name: 'ocp', image: 'o' },
     { name: 'cnv', image: 'c' },
   ];
 
-  it('runs where the controller does, each image in its share of the time, then one that sends', () => {
+  it('runs on the node of the controller, with a share of the time per image and an upload at the end', () => {
     const pod = gatheringPod(configOf({ service, cluster: { id: 'C' } }), gatherers, controller);
     expect(pod).toMatchObject({
       spec: {
@@ -108,7 +113,7 @@ describe('the pod that gathers', () => {
     expect(JSON.stringify(pod)).not.toContain('s3cret');
   });
 
-  it('shows no password of the service and its proxies to those who may read pods', () => {
+  it('keeps passwords of the service and the proxies in a Secret', () => {
     const url = 'https://user:pa55@svc.example/base/';
     const config = configOf({
       service: { url, token: new Secret('s3cret') },
@@ -132,7 +137,7 @@ describe('the pod that gathers', () => {
     });
   });
 
-  it('trusts what the controller trusts', () => {
+  it('uses the CA and the insecure setting of the controller', () => {
     const caFile = '/etc/assisted-service/ca.crt';
     const pod = gatheringPod(
       configOf({ service: { ...service, caFile, insecure: true } }),
@@ -146,7 +151,7 @@ describe('the pod that gathers', () => {
   });
 });
 
-describe('gathering', () => {
+describe('gatherCluster', () => {
   const stream = {
     metadata: { name: 'must-gather', namespace: 'openshift' },
     status: { tags: [{ tag: 'latest', items: [{ dockerImageReference: 'release' }] }] },
@@ -159,7 +164,7 @@ describe('gathering', () => {
   const leftIn = (admin: ReturnType<typeof fakeKube>) =>
     [pods, serviceAccounts, clusterRoleBindings, secrets].flatMap((kind) => admin.objectsOf(kind));
 
-  it('takes the image of the release, and leaves nothing', async () => {
+  it('uses the image of the release and removes its objects', async () => {
     const kube = fakeKube().put(imageStreams, stream);
     const admin = withEndedPods(kube, { phase: 'Succeeded', log: 'uploaded' });
     await gather(admin);
@@ -181,7 +186,7 @@ describe('gathering', () => {
     expect(leftIn(admin)).toEqual([]);
   });
 
-  it('says what the pod said last when it fails, and leaves nothing', async () => {
+  it('fails with the last output of the pod and removes its objects', async () => {
     const log = 'packing\ncurl: (22) The requested URL returned error: 413\n';
     const kube = fakeKube().put(imageStreams, stream);
     const admin = withEndedPods(kube, { phase: 'Failed', log });
@@ -192,7 +197,7 @@ describe('gathering', () => {
     expect(leftIn(admin)).toEqual([]);
   });
 
-  it('needs no release where images are configured, and takes over what another has left', async () => {
+  it('uses a configured image and takes over objects of an earlier run', async () => {
     const account = { metadata: { name: 'assisted-installer-must-gather', namespace } };
     const kube = fakeKube()
       .put(serviceAccounts, account)
@@ -205,13 +210,13 @@ describe('gathering', () => {
     expect(leftIn(admin)).toEqual([]);
   });
 
-  it('is not done where no image is known', async () => {
+  it('fails without an image', async () => {
     const admin = fakeKube();
     await expect(gather(admin)).rejects.toMatchObject({ code: 'controller.not-gathered' });
     expect(admin.writes).toEqual([]);
   });
 
-  it('removes the account when the binding is refused', async () => {
+  it('removes the service account when the binding is denied', async () => {
     const kube = fakeKube().put(imageStreams, stream);
     const admin = {
       ...kube,
@@ -225,7 +230,7 @@ describe('gathering', () => {
   });
 });
 
-it('takes the rights away that a controller has left which was killed', async () => {
+it('removes the cluster role binding of a killed controller', async () => {
   const name = 'assisted-installer-must-gather';
   const kube = fakeKube().put(clusterRoleBindings, { metadata: { name } });
   const others = kube.put(clusterRoleBindings, { metadata: { name: 'other' } });

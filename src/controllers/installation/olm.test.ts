@@ -99,8 +99,8 @@ function setUp(...names: readonly string[]) {
   };
 }
 
-describe('the operators of OLM', () => {
-  it('get their manifests once they have a CSV, and are reported until they are available', async () => {
+describe('OLM operators', () => {
+  it('get their manifests once they have a CSV, and are reported until available', async () => {
     const { subscribe, phase, later, run, changes, applied, inventory, kube, clock } = setUp('lso');
     later(minutes(1), () => subscribe('lso'));
     later(minutes(2), () => phase('lso', 'InstallReady', 'waiting'));
@@ -123,7 +123,7 @@ describe('the operators of OLM', () => {
     expect(clock.elapsed()).toBeLessThan(minutes(4.2));
   });
 
-  it('finish independently, also with a failure in between', async () => {
+  it('finish independently, even with a temporary failure', async () => {
     const { subscribe, phase, later, run, changes } = setUp('lso', 'cnv');
     for (const name of ['lso', 'cnv']) {
       subscribe(name);
@@ -141,7 +141,7 @@ describe('the operators of OLM', () => {
     ]);
   });
 
-  it('are reported as failed when they stay so for five minutes, and may recover', async () => {
+  it('are reported as failed after five minutes, and may recover', async () => {
     const { subscribe, phase, later, run, inventory } = setUp('lso');
     subscribe('lso');
     phase('lso', 'Failed', 'no');
@@ -153,7 +153,7 @@ describe('the operators of OLM', () => {
     expect(reports).toEqual(['failed no', 'available done']);
   });
 
-  it('lose their failed jobs and install plans while they have no CSV', async () => {
+  it('get their failed jobs and install plans removed while they have no CSV', async () => {
     const { subscribe, phase, later, run, kube } = setUp('lso');
     const failed = { namespace: 'openshift-marketplace', name: 'unpack' };
     kube.put(jobs, { metadata: failed, status: { failed: 1 } });
@@ -176,7 +176,7 @@ describe('the operators of OLM', () => {
     ]);
   });
 
-  it('keep a job that was replaced before its removal', async () => {
+  it('keep a job that was recreated before its removal', async () => {
     const uid = 'job-2';
     const { subscribe, phase, later, run, kube } = setUp('lso');
     const unpack = { namespace: 'openshift-marketplace', name: 'unpack' };
@@ -193,7 +193,7 @@ describe('the operators of OLM', () => {
     expect(kube.objectsOf(jobs).map(({ metadata }) => metadata.uid)).toEqual([uid]);
   });
 
-  it('are not asked to lose twice what may not be removed', async () => {
+  it('get no second attempt to remove a job when that is forbidden', async () => {
     const { subscribe, phase, later, run, kube } = setUp('lso');
     kube.put(jobs, {
       metadata: { namespace: 'openshift-marketplace', name: 'unpack' },
@@ -215,7 +215,7 @@ describe('the operators of OLM', () => {
     expect(asked).toBe(1);
   });
 
-  it('get each manifest once, whatever fails in between', async () => {
+  it('get each manifest applied once despite temporary failures', async () => {
     const { subscribe, phase, run, adminKube, inventory, applied } = setUp('cnv', 'lso');
     for (const name of ['lso', 'cnv']) {
       subscribe(name);
@@ -236,7 +236,7 @@ describe('the operators of OLM', () => {
   });
 });
 
-describe('operators that the service gives up', () => {
+describe('OLM operators that time out at the service', () => {
   it('are reported as failed, and the installation succeeds without them', async () => {
     const { clock, giveUp, run, changes, inventory, applied } = setUp('lso', 'cnv');
     giveUp(minutes(70), init);
@@ -256,7 +256,7 @@ describe('operators that the service gives up', () => {
     expect(applied()).toEqual([]);
   });
 
-  it('keep what they reached: one that is available, one that failed', async () => {
+  it('keep the status Available or Failed that they have reached', async () => {
     const { subscribe, phase, giveUp, run, inventory, applied } = setUp('lso', 'cnv', 'odf');
     for (const [name, to] of [
       ['lso', 'Succeeded'],
@@ -273,7 +273,7 @@ describe('operators that the service gives up', () => {
     expect(applied()).toEqual(['of-cnv', 'of-lso', 'of-odf']);
   });
 
-  it('are given up before the service has listed them', async () => {
+  it('are skipped when the service has never listed them', async () => {
     const { giveUp, run, changes, inventory } = setUp('lso');
     inventory.failing('operators', away, Infinity);
     giveUp(minutes(70), init);
@@ -343,7 +343,7 @@ describe('a controller that is killed', () => {
   }
 
   it.each(['before', 'after'] as const)(
-    '%s any of its calls continues where it was',
+    '%s any of its calls is continued by the next one',
     async (when) => {
       for (let call = 1; ; call += 1) {
         const { inventory, applied, stages, isKilled } = await killedAt(call, when);

@@ -53,7 +53,7 @@ function setUp(
 }
 
 describe('reporting nodes', () => {
-  it('reports Joined and Done without a second passing', async () => {
+  it('reports Joined and Done without delay', async () => {
     const { clock, node, reported } = setUp([host('m0')]);
     node({ name: 'm0', notReady: 'container runtime network not ready' });
     await settle();
@@ -64,14 +64,14 @@ describe('reporting nodes', () => {
     expect(clock.elapsed()).toBe(0);
   });
 
-  it('reports both, in their order, of a node that is Ready when it is first seen', async () => {
+  it('reports Joined and Done in order for a node that is already Ready', async () => {
     const { node, reported } = setUp([host('m0', { stage: 'Configuring' })]);
     node({ name: 'M0' });
     await settle();
     expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
   });
 
-  it('asks for the cluster again when the last host is Done, and not for each', async () => {
+  it('refreshes the cluster only when the last host is Done', async () => {
     const { inventory, node } = setUp([host('m0'), host('m1'), host('m2', { status: 'error' })]);
     node({ name: 'm0' });
     await settle();
@@ -81,7 +81,7 @@ describe('reporting nodes', () => {
     expect(inventory.refreshes()).toBe(1);
   });
 
-  it('counts Done once, whatever the node does later', async () => {
+  it('reports Done once, even if the node changes later', async () => {
     const { clock, node, reported } = setUp([host('m0', { stage: 'Joined' })]);
     for (const notReady of [undefined, 'PLEG is not healthy', undefined]) {
       node({ name: 'm0', ...(notReady === undefined ? {} : { notReady }) });
@@ -90,7 +90,7 @@ describe('reporting nodes', () => {
     expect(reported()).toEqual(['m0 Done']);
   });
 
-  it('finds a host by its address, and notes a node of no host once', async () => {
+  it('matches a host by its address and warns about a node without a host', async () => {
     const { clock, node, reported, stop } = setUp([host('m0', { addresses: ['192.0.2.7'] })]);
     node({ name: 'localhost', notReady: 'x', addresses: ['192.0.2.7'] });
     node({ name: 'm1', addresses: ['192.0.2.9'] });
@@ -99,7 +99,7 @@ describe('reporting nodes', () => {
     expect((await stop()).notes).toContain('warn: node m1 is on no host of the service');
   });
 
-  it('reports a host by the node of its name, beside one that registered as localhost before', async () => {
+  it('prefers the node with the name of the host over a former one named localhost', async () => {
     const { node, reported } = setUp([host('a0', { addresses: ['192.0.2.7'] })]);
     node({ name: 'localhost', notReady: 'x', addresses: ['192.0.2.7'] });
     await settle();
@@ -108,7 +108,7 @@ describe('reporting nodes', () => {
     expect(reported()).toEqual(['a0 Joined', 'a0 Done']);
   });
 
-  it('notes an address that the host did not have before', async () => {
+  it('warns about a node address that the host did not have', async () => {
     const { clock, node, stop } = setUp([host('m0', { addresses: ['192.0.2.7'] })]);
     node({ name: 'm0', addresses: ['192.0.2.8'] });
     await clock.advance(seconds(30));
@@ -116,7 +116,7 @@ describe('reporting nodes', () => {
     expect(about).toEqual(['warn: node m0 has an address that its host did not have']);
   });
 
-  it('sends a failed report again, and delays no other', async () => {
+  it('retries a failed report without delaying others', async () => {
     const { clock, inventory, node, reported } = setUp([host('m0'), host('m1')]);
     inventory.failing('report', inventoryFailure('inventory.unreachable', 'reset'));
     node({ name: 'm0', notReady: 'x' });
@@ -128,8 +128,8 @@ describe('reporting nodes', () => {
   });
 
   it.each([
-    ['does not report what was seen of a node that another one has replaced', true],
-    ['does not report Done of a node that is not Ready any more', false],
+    ['does not report a node that has just been replaced', true],
+    ['does not report Done for a node that is no longer Ready', false],
   ])('%s', async (_, isReplaced) => {
     const { kube, node, reported } = setUp([host('m0', { stage: 'Joined' })]);
     await settle();
@@ -143,7 +143,7 @@ describe('reporting nodes', () => {
     expect(reported()).toEqual([]);
   });
 
-  it('takes a refusal for an answer until the service has something else of the host', async () => {
+  it('repeats a refused report only when the host changes at the service', async () => {
     const { clock, inventory, node } = setUp([host('m0', { stage: 'Joined' })]);
     inventory.failing('report', inventoryFailure('inventory.refused', "Can't set progress"));
     node({ name: 'm0' });
@@ -154,7 +154,7 @@ describe('reporting nodes', () => {
     expect(inventory.calls).toEqual(['report Done', 'report Done']);
   });
 
-  it('continues with the hosts that it knows while the service is away', async () => {
+  it('continues with the known hosts while the service is unreachable', async () => {
     const { inventory, node, reported } = setUp([host('m0')]);
     await settle();
     inventory.lose(inventoryFailure('inventory.unreachable', 'reset'));
@@ -163,7 +163,7 @@ describe('reporting nodes', () => {
     expect(reported()).toEqual(['m0 Joined']);
   });
 
-  it('leaves a failed host alone, and waits for none when the last other one is installed', async () => {
+  it('does not report or wait for a failed host', async () => {
     const failed = host('m1', { status: 'error' });
     const { stop, inventory, node, reported } = setUp([host('m0'), failed]);
     node({ name: 'm0' });
@@ -177,7 +177,7 @@ describe('reporting nodes', () => {
 });
 
 describe('the logs of the config server', () => {
-  it('name hosts that are Configuring, and are read each ten seconds while some may be', async () => {
+  it('report Configuring hosts, and are read every ten seconds', async () => {
     const asked: (number | undefined)[] = [];
     const inner = fakeKube().put(pods, server).withPodLog('mcs-0', '');
     const kube: FakeKube = {
@@ -195,7 +195,7 @@ describe('the logs of the config server', () => {
     expect(reported()).toEqual(['w0 Configuring']);
   });
 
-  it('name no host by an address that two have', async () => {
+  it('match no host by an address that two hosts share', async () => {
     const kube = fakeKube().put(pods, server).withPodLog('mcs-0', line('192.0.2.7'));
     const both = ['w0', 'w1'].map((name) => host(name, { addresses: ['192.0.2.7'] }));
     const { clock, inventory, reported } = setUp(both, { kube });
@@ -205,7 +205,7 @@ describe('the logs of the config server', () => {
     expect(reported()).toEqual([]);
   });
 
-  it('that may not be read are asked for once', async () => {
+  it('are read once when that is forbidden', async () => {
     let asked = 0;
     const kube: FakeKube = {
       ...fakeKube().put(pods, server),
@@ -240,7 +240,7 @@ describe('the cloud provider taint', () => {
     [true, 1, []],
     [false, 3, []],
   ])(
-    'is removed from a node that is Ready where it is agent-based (%s), with %s masters',
+    'is removed from a Ready node only if agent-based (%s) with several masters (%d)',
     async (isAgentBased, controlPlaneCount, writes) => {
       const world = { platform: 'nutanix', isAgentBased, controlPlaneCount };
       const { clock, kube, node } = setUp([host('m0')], world);
@@ -252,7 +252,7 @@ describe('the cloud provider taint', () => {
     },
   );
 
-  it('is tried once from each node where it may not be removed', async () => {
+  it('is patched once per node when that is forbidden', async () => {
     const kube = fakeKube();
     let patches = 0;
     const patch = () => {
@@ -270,7 +270,7 @@ describe('the cloud provider taint', () => {
     expect((await stop()).notes).toContain('warn: may not remove the cloud provider taint');
   });
 
-  it('stays at the successor of a node, and where it is gone by then', async () => {
+  it('is not removed from a recreated node or after it has gone', async () => {
     for (const taints of [[cloudTaint], []]) {
       const { clock, kube, node } = setUp([], { platform: 'nutanix' });
       kube.before('patch', () => {

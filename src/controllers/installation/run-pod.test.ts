@@ -23,8 +23,8 @@ function run(admin: Kube, signal = new AbortController().signal) {
   return { clock, notes, end: runPod(scope, pod, 'main', minutes(5)) };
 }
 
-describe('running a pod', () => {
-  it('waits for one that an earlier controller began', async () => {
+describe('runPod', () => {
+  it('waits for the pod of an earlier controller', async () => {
     const admin = fakeKube().put(pods, { ...pod, status: { phase: 'Running' } });
     const { end } = run(admin.withPodLog('gather/main', 'said'));
     await settle();
@@ -33,14 +33,14 @@ describe('running a pod', () => {
     expect(admin.writes.map(({ verb }) => verb)).toEqual(['remove']);
   });
 
-  it('runs it once more where an earlier one has ended', async () => {
+  it('replaces an ended pod of an earlier controller', async () => {
     const kube = fakeKube().put(pods, { ...pod, status: { phase: 'Failed' } });
     const admin = withEndedPods(kube, { phase: 'Succeeded', log: 'now' });
     expect(await run(admin).end).toEqual({ isSuccess: true, log: 'now' });
     expect(admin.writes.map(({ verb }) => verb)).toEqual(['remove', 'create', 'remove']);
   });
 
-  it('is over at once when somebody removes it', async () => {
+  it('ends without success when somebody removes the pod', async () => {
     const admin = fakeKube();
     const { end } = run(admin);
     await settle();
@@ -48,7 +48,7 @@ describe('running a pod', () => {
     expect(await end).toMatchObject({ isSuccess: false });
   });
 
-  it('says what kept it when its time is over, and removes it', async () => {
+  it('reports the waiting container at the timeout and removes the pod', async () => {
     const admin = fakeKube();
     const { clock, end } = run(admin);
     const failure = expect(end).rejects.toMatchObject({
@@ -65,7 +65,7 @@ describe('running a pod', () => {
     expect(admin.objectsOf(pods)).toEqual([]);
   });
 
-  it('leaves it to its successor when the lease is lost, and removes it at any other stop', async () => {
+  it('keeps the pod when the lease is lost and removes it at any other stop', async () => {
     const stops = [
       [leaseFailure('controller.lease-lost', 'another holds it'), 1],
       [new Error('SIGTERM'), 0],
@@ -81,7 +81,7 @@ describe('running a pod', () => {
     }
   });
 
-  it('removes nothing where the API server does not answer', async () => {
+  it('rejects with the first error when the removal fails too', async () => {
     const refused = kubeFailure('kube.no-credentials', 'there is no kubeconfig yet');
     const { end, notes } = run({
       ...fakeKube(),

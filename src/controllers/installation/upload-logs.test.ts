@@ -48,7 +48,7 @@ async function uploadFor(
 }
 
 describe('controller/upload-logs-regularly', () => {
-  it('uploads the whole log of the running pod each five minutes', async () => {
+  it('uploads the whole log of the running pod every five minutes', async () => {
     const kube = kubeWith().put(pods, pod('assisted-installer-controller-a', 'Failed'));
     const inventory = fakeInventory();
     await uploadFor({ kube, inventory }, minutes(16));
@@ -61,15 +61,18 @@ describe('controller/upload-logs-regularly', () => {
 
   it.each([
     ['its log is empty', kubeWith('')],
-    ['the API server is away', fakeKube().lastError(kubeFailure('kube.unreachable', 'refused'))],
-  ])('takes the local log when the pod is there but %s', async (_, kube) => {
+    [
+      'the API server is unreachable',
+      fakeKube().lastError(kubeFailure('kube.unreachable', 'refused')),
+    ],
+  ])('uploads the local log when %s', async (_, kube) => {
     const inventory = fakeInventory();
     const host = fakeHost().withFile('/tmp/controller_logs.log', 'from this pod');
     await uploadFor({ kube, inventory, host }, minutes(6));
     expect(lastText(inventory)).toBe('from this pod');
   });
 
-  it('uploads why there is no log', async () => {
+  it('uploads the reason for a missing log', async () => {
     const inventory = fakeInventory();
     await uploadFor({ inventory }, minutes(6));
     expect(lastText(inventory)).toBe(
@@ -86,7 +89,7 @@ describe('controller/upload-logs-regularly', () => {
   });
 
   it.each(['installed', 'error'])(
-    'ends when the cluster is %s: nothing may replace the last logs',
+    'uploads nothing once the cluster is %s, to keep the final logs',
     async (status) => {
       const inventory = fakeInventory({ cluster: { status } });
       await uploadFor({ inventory }, minutes(16));
@@ -105,7 +108,7 @@ describe('controller/upload-final-logs', () => {
   const config = { images: { mustGather: 'quay.io/mg' } };
   const failed = () => fakeInventory({ cluster: { status: 'error' } });
 
-  it('announces, uploads and completes', async () => {
+  it('reports requested, uploads, and reports completed', async () => {
     const admin = fakeKube();
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     const { notes } = await tryInstallationStep(uploadFinalLogs, {
@@ -118,7 +121,7 @@ describe('controller/upload-final-logs', () => {
     expect([...notes, ...admin.writes]).toEqual([]);
   });
 
-  it('tries again each 30 seconds, and completes', async () => {
+  it('retries every 30 seconds and completes', async () => {
     const clock = fakeClock();
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     inventory.failing('uploadControllerLogs', away, 3);
@@ -132,10 +135,10 @@ describe('controller/upload-final-logs', () => {
   it.each([
     ['does not know the cluster', inventoryFailure('inventory.not-found', 'no cluster')],
     [
-      'does not take the token',
+      'rejects the token',
       inventoryFailure('inventory.denied', 'no token', { context: { status: 401 } }),
     ],
-  ])('tries once where the service %s', async (_, error) => {
+  ])('tries once when the service %s', async (_, error) => {
     const clock = fakeClock();
     const inventory = fakeInventory().failing('uploadControllerLogs', error, 1000);
     await tryInstallationStep(uploadFinalLogs, { clock, inventory, kube: kubeWith() });
@@ -143,7 +146,7 @@ describe('controller/upload-final-logs', () => {
     expect(clock.elapsed()).toBe(0);
   });
 
-  it('completes after 70 minutes without, although the states fail too', async () => {
+  it('completes after 70 minutes of failed uploads, even if reporting the state fails too', async () => {
     const clock = fakeClock();
     const inventory = fakeInventory({ cluster: { status: 'installed' } })
       .failing('uploadControllerLogs', away, 1000)
@@ -153,7 +156,7 @@ describe('controller/upload-final-logs', () => {
     expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
   });
 
-  it('uploads its log first and gathers then, when the cluster has failed', async () => {
+  it('uploads its log and then gathers the state of a failed cluster', async () => {
     const inventory = failed();
     const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
     const host = fakeHost().withFile('/etc/resolv.conf', 'nameserver 10.0.0.1\n');
@@ -174,7 +177,7 @@ describe('controller/upload-final-logs', () => {
     ]);
   });
 
-  it('gathers although the files by which names are found cannot be read', async () => {
+  it('gathers even if the resolver files cannot be read', async () => {
     const host = fakeHost();
     const unreadable = {
       ...host,
@@ -192,7 +195,7 @@ describe('controller/upload-final-logs', () => {
     expect(admin.writes.map(({ kind, verb }) => `${verb} ${kind}`)).toContain('create pods');
   });
 
-  it('gathers again when that failed, although its log has been uploaded', async () => {
+  it('gathers again after a failure, even if the log has been uploaded', async () => {
     const [bad, good] = [
       { phase: 'Failed', log: 'curl: (7) connection refused' },
       { phase: 'Succeeded', log: '' },
@@ -216,7 +219,7 @@ describe('controller/upload-final-logs', () => {
     expect(clock.now()).toBe(seconds(30));
   });
 
-  it('gathers less and less often where that fails', async () => {
+  it('backs off when gathering fails', async () => {
     const failing = Array.from({ length: 40 }, () => ({ phase: 'Failed', log: 'no' }) as const);
     const admin = withEndedPods(fakeKube(), ...failing);
     const clock = fakeClock();
@@ -233,7 +236,7 @@ describe('controller/upload-final-logs', () => {
     expect(times.map((at) => at / seconds(30))).toEqual([0, 1, 3, 7, 15, 31, 51, 71, 91, 111, 131]);
   });
 
-  it('takes the operators for sound where the service does not list them', async () => {
+  it('completes when the service does not list the operators', async () => {
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     inventory.failing('operators', away);
     await tryInstallationStep(uploadFinalLogs, { kube: kubeWith(), inventory });

@@ -53,7 +53,7 @@ const request = (
 const ended = (change: Partial<HostState>) =>
   endOfHost({ record, nodes: [], requests: [], masters: 3, readyFor: 0, ...change });
 
-describe('the end of a bootstrap host that left a record', () => {
+describe('endOfHost', () => {
   it.each<[Partial<HostState>, string]>([
     [{}, 'm0 has not joined'],
     [{ nodes: [node('m1')] }, 'm0 has not joined'],
@@ -79,7 +79,7 @@ describe('the end of a bootstrap host that left a record', () => {
       { record: undefined, nodes: [node('m1'), node('m2'), node('m0', false)] },
       'no record of a bootstrap host; 2 of 3 control-plane nodes Ready',
     ],
-  ])('is still to come: %j', (change, missing) => {
+  ])('waits: %j', (change, missing) => {
     expect(ended(change)).toEqual({ status: expect.stringContaining(missing) as string });
   });
 
@@ -91,10 +91,10 @@ describe('the end of a bootstrap host that left a record', () => {
       { nodes: [node('m0')], requests: [request('denied')], readyFor: quietTime },
     ],
     [
-      'no record, and all control-plane nodes Ready',
+      'all control-plane nodes Ready, without a record',
       { record: undefined, nodes: [node('m0'), node('m1'), node('m2')] },
     ],
-  ])('has come: %s', (_, change) => {
+  ])('ends: %s', (_, change) => {
     expect(ended(change)).toHaveProperty('done');
   });
 });
@@ -108,7 +108,7 @@ function setUp(kube: FakeKube, { replicas = 3, count = 3 } = {}) {
 }
 
 describe('controller/wait-for-bootstrap-host', () => {
-  it('waits for a record that is still to be left, and for its node', async () => {
+  it('waits for the record and for the node of the bootstrap host', async () => {
     const kube = fakeKube().put(nodes, node('m1')).put(nodes, node('m2'));
     const { clock, ended: end } = setUp(kube);
     await clock.advance(minutes(1));
@@ -129,20 +129,17 @@ describe('controller/wait-for-bootstrap-host', () => {
   it.each([
     ['five by the install-config', { replicas: 5, count: 3 }, 5],
     ['five by the settings', { replicas: 0, count: 5 }, 5],
-    ['three where nobody says it', { replicas: 0, count: 0 }, 3],
-  ])(
-    'waits for the control-plane nodes that the cluster is to have: %s',
-    async (_, said, masters) => {
-      const two = ['m1', 'm2'].reduce((made, name) => made.put(nodes, node(name)), fakeKube());
-      const { clock, ended: end } = setUp(two, said);
-      await clock.advance(hours(24));
-      expect((await end).statuses).toEqual([
-        `no record of a bootstrap host; 2 of ${masters} control-plane nodes Ready`,
-      ]);
-    },
-  );
+    ['three by default', { replicas: 0, count: 0 }, 3],
+  ])('waits for the number of control-plane nodes: %s', async (_, said, masters) => {
+    const two = ['m1', 'm2'].reduce((made, name) => made.put(nodes, node(name)), fakeKube());
+    const { clock, ended: end } = setUp(two, said);
+    await clock.advance(hours(24));
+    expect((await end).statuses).toEqual([
+      `no record of a bootstrap host; 2 of ${masters} control-plane nodes Ready`,
+    ]);
+  });
 
-  it('continues after a day without the host, and says so', async () => {
+  it('continues with a warning after a day without the host', async () => {
     const { clock, ended: end } = setUp(fakeKube().put(recordRef.kind, recordObject(record)));
     await clock.advance(hours(24));
     const { failure, notes } = await end;
@@ -151,7 +148,7 @@ describe('controller/wait-for-bootstrap-host', () => {
   });
 });
 
-describe('the cluster as the record shows it', () => {
+describe('the installation from the record', () => {
   const approved = async (left: KubeObject | undefined): Promise<readonly string[]> => {
     const clock = fakeClock({ auto: false });
     const kube = fakeKube();
@@ -186,14 +183,14 @@ describe('the cluster as the record shows it', () => {
     );
   };
 
-  it('has its host, of which requests are approved, and no other', async () => {
+  it('gets the requests of the recorded host approved, and no others', async () => {
     expect(await approved(recordObject(record))).toEqual(['client-m0', 'serving']);
   });
 
   it.each<[string, KubeObject | undefined]>([
     ['without a record', undefined],
-    ['with one that cannot be read', { ...recordObject(record), data: { format: '9' } }],
-  ])('has no host %s', async (_, left) => {
+    ['with an unreadable record', { ...recordObject(record), data: { format: '9' } }],
+  ])('gets no requests approved %s', async (_, left) => {
     expect(await approved(left)).toEqual([]);
   });
 });

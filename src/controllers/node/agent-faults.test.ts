@@ -9,7 +9,7 @@ const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
 
 describe('a host that was asked to reboot', () => {
-  it('and does not is degraded after half an hour, and asked again', async () => {
+  it('is degraded half an hour later if it did not, and asked once more', async () => {
     const { annotate, annotations, host, passes, start } = agentNode();
     const reboots = () => host.ran.filter(([, verb]) => verb === 'reboot').length;
     host.on(['systemctl', 'reboot']).succeeds();
@@ -38,7 +38,7 @@ describe('a host with a full disk, or a damaged record', () => {
     ['a file', /^\/var\/lib\/x$/, ['drain-c2']],
     ['the record', /node-agent\.json$/, []],
   ] as const)(
-    'is degraded without a reboot, and continues with room: %s',
+    'is degraded without a reboot, and continues once there is space: %s',
     async (_, path, drained) => {
       const { annotate, annotations, host, passes, seen, settle, start } = agentNode({
         next: { files: [configFile('/var/lib/x', 'new'), configFile('/etc/x', 'new')] },
@@ -62,7 +62,7 @@ describe('a host with a full disk, or a damaged record', () => {
   );
 
   it.each([
-    ['cut short', '{"config":"c2","ima'],
+    ['truncated', '{"config":"c2","ima'],
     ['empty', ''],
     [
       'of a newer agent',
@@ -74,7 +74,7 @@ describe('a host with a full disk, or a damaged record', () => {
         more: {},
       }),
     ],
-  ])('comes through with a record that is %s', async (_, record) => {
+  ])('completes the change with a record that is %s', async (_, record) => {
     const { annotate, annotations, host, seen, settle } = agentNode();
     seen.isDraining = false;
     annotate(toNext);
@@ -89,7 +89,7 @@ describe('a host with a full disk, or a damaged record', () => {
     ]);
   });
 
-  it('has taken back what a newer agent staged', async () => {
+  it('gets a deployment unstaged that a newer agent staged', async () => {
     const { annotate, annotations, host, seen, settle, world } = agentNode();
     seen.isDraining = false;
     annotate(toNext);
@@ -105,7 +105,7 @@ describe('a host with a full disk, or a damaged record', () => {
 
 describe('a node whose object is deleted', () => {
   it.each([0, 1])(
-    'and made again after %d reboots has what its pool desires then',
+    'and recreated after %d reboots gets what its pool then desires',
     async (reboots) => {
       const { annotate, annotations, host, kube, passes, seen, settle, start, stopped } = agentNode(
         {
@@ -135,8 +135,8 @@ describe('a node whose object is deleted', () => {
   );
 });
 
-describe('what only an image or the machine itself can have', () => {
-  it('is written below /usr/local, which is a folder of the machine', async () => {
+describe('a change with limits', () => {
+  it('may write below /usr/local', async () => {
     const { annotate, annotations, host, settle } = agentNode({
       next: { files: [configFile('/usr/local/bin/x.sh', 'new', 0o755)] },
     });

@@ -15,8 +15,8 @@ import { wantedHost } from './wanted-host.ts';
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
 
-describe('a node that has what it should have', () => {
-  it('is left alone, whatever its host has meanwhile, and nothing is read', async () => {
+describe('a node in its desired state', () => {
+  it('is neither read nor changed, even if a file on its host changes', async () => {
     const { annotations, host, kube, passes, start } = agentNode({
       old: { files: [configFile('/etc/x', 'ours')] },
     });
@@ -45,11 +45,11 @@ describe('the password of core', () => {
   it.each<[what: string, sketch: Sketch, hash: string]>([
     ['a password', { next: { passwordHash: '$y$new' } }, '$y$new'],
     [
-      'another one',
+      'another password',
       { old: { passwordHash: '$6$old' }, next: { passwordHash: '$y$new' } },
       '$y$new',
     ],
-    ['none any more', { old: { passwordHash: '$6$old' } }, '*'],
+    ['no password any more', { old: { passwordHash: '$6$old' } }, '*'],
   ])('changes with a drain and a reboot: %s', async (_, sketch, hash) => {
     const { annotate, annotations, host, seen, settle } = agentNode(sketch);
     seen.password = sketch?.old?.passwordHash ?? '*';
@@ -61,7 +61,7 @@ describe('the password of core', () => {
     expect(calls.map(({ secrets }) => secrets)).toEqual([[hash]]);
   });
 
-  it('stays as a person has set it where the MachineConfig has no other', async () => {
+  it('keeps a manual change when the MachineConfig does not change it', async () => {
     const password = { passwordHash: '$y$same' };
     const node = agentNode({ old: password, next: { ...password, keys: ['ssh-ed25519 A'] } });
     node.seen.password = '$y$by hand';
@@ -71,7 +71,7 @@ describe('the password of core', () => {
     expect(node.annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
   });
 
-  it('is changed of no other user', async () => {
+  it('cannot be changed for other users', async () => {
     const node = agentNode();
     const next = machineConfig('c2', {});
     const users = [{ name: 'admin', passwordHash: '$y$x' }];
@@ -92,12 +92,12 @@ describe('the bytes of a file', () => {
       '050200fd8101',
     ],
     [
-      'with a mark before them',
+      'with a byte order mark',
       bytesFile('/etc/x', '61'),
       bytesFile('/etc/x', 'efbbbf61'),
       'efbbbf61',
     ],
-  ])('%s are written where they alone differ', async (...[, before, next, expected]) => {
+  ])('%s are written exactly', async (...[, before, next, expected]) => {
     const { annotate, annotations, host, settle, seen } = agentNode({
       old: { files: [before] },
       next: { files: [next] },
@@ -115,7 +115,7 @@ describe('the bytes of a file', () => {
 describe('the units and files of a node', () => {
   const names = ['left.service', 'masked.service', 'os.service', 'text.service', 'kept.service'];
 
-  it('follow a MachineConfig that has them no more', async () => {
+  it('are reverted when the MachineConfig no longer contains them', async () => {
     const { annotate, annotations, host, settle, units } = agentNode({
       old: {
         units: [
@@ -151,7 +151,7 @@ describe('the units and files of a node', () => {
     ]);
   });
 
-  it('are masked where a file of the unit was, once and for all', async () => {
+  it('are masked in place of an existing unit file', async () => {
     const { annotate, annotations, host, settle, seen, units } = agentNode({
       old: { units: [{ name: 'a.service', contents: 'A', enabled: true }] },
       next: { units: [{ name: 'a.service', contents: 'A', mask: true }] },
@@ -166,7 +166,7 @@ describe('the units and files of a node', () => {
     expect(host.textOf('/etc/systemd/system/a.service')).toBeUndefined();
   });
 
-  it('have the mode that the MachineConfig says, whoever changed it', async () => {
+  it('get the mode of the MachineConfig, even if somebody changed it', async () => {
     const file = configFile('/etc/secret', 'same', 0o600);
     const { annotate, host, settle } = agentNode({
       next: { files: [file, configFile('/etc/x', 'new')] },
@@ -178,7 +178,7 @@ describe('the units and files of a node', () => {
   });
 
   it.each(['/etc/kubernetes/kubelet-ca.crt', '/etc/mco/internal-registry-pull-secret.json'])(
-    'keep what others renew: %s',
+    'keep a file that others renew: %s',
     async (renewed) => {
       const { annotate, annotations, host, settle } = agentNode({
         old: { files: [configFile(renewed, 'first'), configFile('/etc/x', 'old')] },
@@ -193,7 +193,7 @@ describe('the units and files of a node', () => {
     },
   );
 
-  it('have the certificates of a MachineConfig that brings others, renewed or not', async () => {
+  it('get the certificates of a MachineConfig that changes them, renewed or not', async () => {
     const ca = '/etc/kubernetes/kubelet-ca.crt';
     const { annotate, annotations, host, seen, settle } = agentNode({
       old: { files: [configFile(ca, 'first')] },
@@ -213,7 +213,7 @@ describe('the units and files of a node', () => {
     [{ name: 'nobody' }, 'nobody:0'],
     [{ id: 99 }, '99:0'],
     [{ id: 99, name: '' }, '99:0'],
-  ])('belong to whom the MachineConfig says, whoever has them: %j', async (user, expected) => {
+  ])('get the owner of the MachineConfig: %j', async (user, expected) => {
     const file = { ...configFile('/etc/x', 'same'), user, mode: 0o4755 };
     const { annotate, annotations, host, ownerOf, settle } = agentNode({ next: { files: [file] } });
     host.withFile('/etc/x', 'same');
@@ -223,7 +223,7 @@ describe('the units and files of a node', () => {
     expect([ownerOf('/etc/x'), host.files.get('/etc/x')?.mode]).toEqual([expected, 0o4755]);
   });
 
-  it('are left where Ignition appended to them, and never emptied', async () => {
+  it('keep content that Ignition appended to', async () => {
     const appended = { path: '/etc/hosts', append: [{ source: 'data:,10.0.0.1%20a' }] };
     const { annotate, annotations, host, settle } = agentNode({
       old: { files: [appended] },
@@ -243,7 +243,7 @@ describe('a host that others change too', () => {
   it.each<[string, (world: NodeWorld) => void]>([
     ['staged', (world) => Object.assign(world, { order: ['0', '1'], staged: '0' })],
     ['queued as a rollback', (world) => Object.assign(world, { order: ['0', '1'] })],
-  ])('is not rebooted into what somebody else %s', async (_, change) => {
+  ])('is not rebooted into a deployment that somebody else %s', async (_, change) => {
     const { annotate, annotations, host, seen, settle, world } = agentNode(filesOnly);
     change(world);
     annotate({ desiredConfig: 'c2' });
@@ -257,7 +257,7 @@ describe('a host that others change too', () => {
     expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
   });
 
-  it('is not rebooted into an old deployment of the desired image, whose /etc is old too', async () => {
+  it('is not rebooted into an old deployment of the desired image with its old /etc', async () => {
     const { annotate, annotations, seen, settle } = agentNode({
       world: { order: ['2', '1'], booted: '1' },
     });
@@ -267,7 +267,7 @@ describe('a host that others change too', () => {
     expect(seen.reboots).toBe(0);
   });
 
-  it('is degraded when it comes back with another image than that of its files', async () => {
+  it('is degraded when it boots another image than expected', async () => {
     const { annotate, annotations, seen, settle, world } = agentNode(filesOnly);
     seen.atBoot = () => {
       world.order = ['0', '1'];
@@ -279,7 +279,7 @@ describe('a host that others change too', () => {
     expect(seen.reboots).toBe(1);
   });
 
-  it('keeps what somebody else staged when its own change is no longer desired', async () => {
+  it('keeps a foreign staged deployment when its own change is no longer desired', async () => {
     const { annotate, annotations, seen, settle, world } = agentNode();
     seen.isDraining = false;
     annotate(toNext);
@@ -292,7 +292,7 @@ describe('a host that others change too', () => {
     expect(annotations()['currentConfig']).toBe('c1');
   });
 
-  it('has the desired image staged where another runs than its annotation says', async () => {
+  it('gets the desired image when it runs another one than its annotation says', async () => {
     const { annotate, annotations, settle, world } = agentNode({
       ...filesOnly,
       world: { order: ['0', '1'], booted: '0' },
@@ -303,7 +303,7 @@ describe('a host that others change too', () => {
     expect(world.booted).toBe('1');
   });
 
-  it('is given no image by a tag, which says nothing of what runs', async () => {
+  it('refuses an image with a tag', async () => {
     const { annotate, annotations, host, settle } = agentNode();
     annotate({ desiredConfig: 'c2', desiredImage: 'registry.example.com/os/node:latest' });
     await settle(1);
@@ -311,7 +311,7 @@ describe('a host that others change too', () => {
     expect(changing(host)).toEqual([]);
   });
 
-  it('has the files of a change taken back that a power cut had stopped, though its config is gone', async () => {
+  it('gets the files of an interrupted change reverted, even if its MachineConfig is gone', async () => {
     const { annotate, annotations, host, kube, seen, settle } = agentNode({
       old: { files: [configFile('/etc/x', 'old')] },
       next: { files: [configFile('/etc/x', 'new'), configFile('/var/lib/y', 'new')] },
@@ -333,7 +333,7 @@ describe('a host that others change too', () => {
     expect([host.textOf('/etc/x'), host.textOf('/var/lib/y')]).toEqual(['old', undefined]);
   });
 
-  it('leaves the files that its record names when its node object was deleted and made again', async () => {
+  it('removes old files by its currentconfig after its node object was recreated', async () => {
     const { annotations, annotate, host, kube, settle } = agentNode({
       old: { files: [configFile('/etc/old', 'old')] },
     });

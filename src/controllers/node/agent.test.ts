@@ -25,7 +25,7 @@ const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
 
 describe('the agent of a node', () => {
-  it('stages, is drained, reboots once, and is uncordoned', async () => {
+  it('stages, drains, reboots once and uncordons', async () => {
     const { annotate, annotations, host, seen, settle, world } = agentNode({
       next: {
         files: [configFile('/var/lib/x', 'new'), configFile('/usr/lib/y', 'in the image')],
@@ -45,7 +45,7 @@ describe('the agent of a node', () => {
     expect(host.textOf('/var/lib/bootwright-node-agent.json')).toBeUndefined();
   });
 
-  it('changes neither host nor node where only names differ', async () => {
+  it('changes only the annotations when two MachineConfigs differ in name only', async () => {
     const { annotate, annotations, host, seen, settle } = agentNode();
     annotate({ desiredConfig: 'c2' });
     await settle(1);
@@ -54,7 +54,7 @@ describe('the agent of a node', () => {
     expect(changing(host).filter(([program]) => program === 'rpm-ostree')).toEqual([]);
   });
 
-  it('writes nothing before it is drained', async () => {
+  it('writes no files before the node is drained', async () => {
     const { annotate, annotations, host, seen, settle } = agentNode({
       next: { files: [configFile('/etc/x', 'new')] },
     });
@@ -66,7 +66,7 @@ describe('the agent of a node', () => {
     expect(host.ran.filter(([, verb]) => verb === 'rebase')).toHaveLength(1);
   });
 
-  it('deploys the image before again: the old deployment would boot with its old /etc', async () => {
+  it('deploys the previous image again, because its old deployment has an old /etc', async () => {
     const { annotate, annotations, host, settle, world } = agentNode({
       world: { order: ['1', '2'], booted: '1' },
     });
@@ -78,7 +78,7 @@ describe('the agent of a node', () => {
     expect(host.ran.filter(([, verb]) => verb === 'rollback')).toEqual([]);
   });
 
-  it('leaves a MachineConfig that went with its pool, by the one that it has on its host', async () => {
+  it('changes from a deleted MachineConfig by its copy on the host', async () => {
     const { annotate, annotations, host, kube, settle } = agentNode({
       old: { files: [configFile('/etc/x', 'old')] },
     });
@@ -92,7 +92,7 @@ describe('the agent of a node', () => {
     expect(host.textOf('/etc/x')).toBeUndefined();
   });
 
-  it('counts no drain of an earlier change to the same MachineConfig', async () => {
+  it('does not accept the drain of an earlier change to the same MachineConfig', async () => {
     const { annotate, annotations, seen, settle } = agentNode();
     annotate({ lastAppliedDrain: 'drain-c2', desiredDrain: 'drain-c2' });
     seen.isDraining = false;
@@ -142,7 +142,7 @@ describe('the kernel arguments of a node', () => {
     expect([world.arguments, seen.reboots]).toEqual([then, 1]);
   });
 
-  it('are set with an image, and stay with the next', async () => {
+  it('are set together with an image', async () => {
     const { annotate, annotations, host, settle, world } = started(operators, [...operators, 'a']);
     annotate(toNext);
     await settle();
@@ -152,7 +152,7 @@ describe('the kernel arguments of a node', () => {
   });
 
   // The platform has one of them too, which a second change would remove.
-  it('are changed once where an agent died right after it had staged them', async () => {
+  it('are changed once when the agent is killed right after staging them', async () => {
     const { annotate, annotations, host, passes, seen, settle, start, world } = started(
       ['x', 'y'],
       ['y'],
@@ -175,14 +175,14 @@ describe('the kernel arguments of a node', () => {
     expect([world.arguments, seen.reboots]).toEqual([['x', 'y'], 1]);
   });
 
-  it('are left where both MachineConfigs have the same', async () => {
+  it('are unchanged when both MachineConfigs have the same', async () => {
     const { annotate, host, seen, settle } = started(operators, operators);
     annotate({ desiredConfig: 'c2' });
     await settle(2);
     expect([changing(host).filter(([, verb]) => verb === 'kargs'), seen.reboots]).toEqual([[], 0]);
   });
 
-  it('are compared without quotes where nobody knows how they were given', async () => {
+  it('are compared without quotes under bootc', async () => {
     const { annotate, annotations, host, seen, settle } = started(operators, operators);
     host.on(['rpm-ostree', rest]).isMissing();
     host.on(['bootc', rest]).prints(bootcOutput({ booted: bootcEntry('1') }));
@@ -193,8 +193,8 @@ describe('the kernel arguments of a node', () => {
   });
 });
 
-describe('a node whose configuration changes in the middle', () => {
-  it('is degraded after three reboots that did not keep a file, and names it', async () => {
+describe('the files of a node', () => {
+  it('degrade it by name after three reboots that did not keep them', async () => {
     const { annotate, annotations, host, seen, settle } = agentNode({
       next: { files: [configFile('/etc/x', 'new')] },
     });
@@ -206,7 +206,7 @@ describe('a node whose configuration changes in the middle', () => {
     expect(seen.reboots).toBe(3);
   });
 
-  it('gives a file back that the image has by itself', async () => {
+  it('are restored from the image when the MachineConfig drops them', async () => {
     const { annotate, host, settle } = agentNode({
       old: { files: [configFile('/etc/x', 'ours')] },
     });
@@ -219,12 +219,12 @@ describe('a node whose configuration changes in the middle', () => {
   });
 });
 
-describe('a node that cannot get there', () => {
+describe('a node that cannot reach its desired state', () => {
   it.each<[string, string]>([
     ['os.image-unreachable', 'connection refused'],
     ['os.wrong-architecture', 'no image found in image index for architecture "amd64"'],
   ])(
-    'is degraded with %s, never drained, and healed by a registry that comes back',
+    'is degraded with %s without a drain, and recovers with the registry',
     async (code, stderr) => {
       const { annotate, annotations, host, seen, settle } = agentNode();
       host.on(['skopeo', rest]).fails(1, stderr);
@@ -240,7 +240,7 @@ describe('a node that cannot get there', () => {
     },
   );
 
-  it('comes back with the old image: is degraded, has its files back, and does not loop', async () => {
+  it('is degraded and gets its files back, without a loop, when it boots the old image', async () => {
     const { annotate, annotations, host, seen, settle, world } = agentNode({
       old: { files: [configFile('/etc/x', 'old')] },
       next: { files: [configFile('/etc/x', 'new')] },
@@ -260,7 +260,7 @@ describe('a node that cannot get there', () => {
     expect(world.order[0]).toBe('1');
   });
 
-  it('continues after a power cut that lost what was staged', async () => {
+  it('continues after a power cut that lost the staged deployment', async () => {
     const { annotate, annotations, seen, settle } = agentNode();
     seen.losesStaged = 1;
     annotate(toNext);
@@ -269,7 +269,7 @@ describe('a node that cannot get there', () => {
     expect(seen.reboots).toBe(2);
   });
 
-  it('says what ostree said on the way down, and does not reboot for it again', async () => {
+  it('reports the error of ostree-finalize-staged and does not reboot again', async () => {
     const { annotate, annotations, host, seen, settle } = agentNode();
     const error = 'Installing kernel: regfile copy: No space left on device';
     host
@@ -283,7 +283,7 @@ describe('a node that cannot get there', () => {
     expect(seen.reboots).toBe(1);
   });
 
-  it('refuses what only an installation can change', async () => {
+  it('refuses a change that needs a new installation', async () => {
     const { annotate, annotations, settle } = agentNode({
       next: { disks: [{ device: '/dev/x' }] },
     });
@@ -293,11 +293,11 @@ describe('a node that cannot get there', () => {
   });
 });
 
-describe('a node that is to have what its pool has not', () => {
+describe('a node whose desired state is not that of its pool', () => {
   const foreign = { ...machineConfig('foreign', {}), metadata: { name: 'foreign' } };
   it.each<[string, Parameters<Agent['annotate']>[0], (kube: Agent['kube']) => unknown, string]>([
     [
-      'an image that no build has made',
+      'an image without a build',
       { ...toNext, desiredImage: imageOf('3') },
       () => undefined,
       'node-agent.not-of-pool',
@@ -309,19 +309,19 @@ describe('a node that is to have what its pool has not', () => {
       'node-agent.not-of-pool',
     ],
     [
-      'anything, in no pool',
+      'no pool',
       toNext,
       (kube) => kube.drop({ kind: machineConfigPools, name: 'worker' }),
       'node-agent.not-of-pool',
     ],
     [
-      'anything, by agents that nothing confines',
+      'an agent without the admission policy',
       toNext,
       (kube) =>
         kube.drop({ kind: validatingAdmissionPolicyBindings, name: 'bootwright-node-agent' }),
       'node-agent.unconfined',
     ],
-  ])('is degraded, and takes what is right: %s', async (...[, desired, prepare, code]) => {
+  ])('is degraded, and recovers with a valid state: %s', async (...[, desired, prepare, code]) => {
     const { annotate, annotations, host, kube, seen, settle } = agentNode();
     prepare(kube);
     seen.isDraining = false;
@@ -337,7 +337,7 @@ describe('a node that is to have what its pool has not', () => {
   });
 });
 
-describe('a node whose reboot a person stops', () => {
+describe('a drained node that a person stops', () => {
   const drained = async () => {
     const node = agentNode({ next: { files: [configFile('/etc/x', 'new')] } });
     node.annotate(toNext);
@@ -348,7 +348,7 @@ describe('a node whose reboot a person stops', () => {
     return node;
   };
 
-  it('by an uncordon is not changed, and drained once more when it is cordoned again', async () => {
+  it('by an uncordon is not changed, and is drained again after a cordon', async () => {
     const { annotations, cordon, host, seen, settle } = await drained();
     await settle(2);
     expect([seen.reboots, host.textOf('/etc/x')]).toEqual([0, undefined]);
@@ -363,7 +363,7 @@ describe('a node whose reboot a person stops', () => {
     });
   });
 
-  it('by a pause is neither staged nor rebooted until that ends', async () => {
+  it('by a pause of its pool is neither staged nor rebooted until it is unpaused', async () => {
     const { annotate, annotations, cordon, host, pause, seen, settle } = await drained();
     cordon(true);
     pause(true);
@@ -382,8 +382,8 @@ describe('a node whose reboot a person stops', () => {
   });
 });
 
-describe('a node whose object is replaced in the middle of a pass', () => {
-  it('is given nothing that was decided for the one before', async () => {
+describe('a node whose object is replaced during a pass', () => {
+  it('gets no annotations decided for its predecessor', async () => {
     const { annotate, annotations, kube, passes, start } = agentNode();
     annotate(toNext);
     kube.before('patch', () => {
@@ -397,9 +397,9 @@ describe('a node whose object is replaced in the middle of a pass', () => {
   });
 });
 
-describe('a node whose API server refuses its agent', () => {
+describe('a node whose agent gets API errors', () => {
   it.each(['kube.denied', 'kube.unreachable', 'kube.invalid'] as const)(
-    'is not degraded by that: %s',
+    'is not degraded: %s',
     async (code) => {
       const { annotate, annotations, kube, passes, settle, start } = agentNode();
       annotate(toNext);
@@ -422,7 +422,7 @@ describe('a node whose API server refuses its agent', () => {
 describe('a node of the Machine Config Operator', () => {
   const daemon = { kind: 'DaemonSet', name: 'machine-config-daemon' };
 
-  it('is left alone until the pod of the daemon has gone', async () => {
+  it('is not changed until the pod of machine-config-daemon is gone', async () => {
     const { annotate, annotations, host, kube, putPod, seen, settle } = agentNode();
     putPod('daemon-x', daemon);
     annotate(toNext);
@@ -487,7 +487,7 @@ describe('a node of the Machine Config Operator', () => {
   }
 
   it.each(Object.keys(events).slice(1) as (keyof typeof events)[])(
-    'is looked at once more before anything is written: %s',
+    'is checked again right before the first write: %s',
     async (event) => {
       const { readsAtBoot } = await rebooting('nothing');
       const { seen, host } = await rebooting(event, readsAtBoot);
@@ -497,7 +497,7 @@ describe('a node of the Machine Config Operator', () => {
     },
   );
 
-  it('is left alone while the pod of the daemon is being replaced', async () => {
+  it('is not changed while the operator is deployed, even without a daemon pod', async () => {
     const { annotate, annotations, kube, seen, settle } = agentNode();
     const metadata = {
       name: 'machine-config-controller',
@@ -521,7 +521,7 @@ describe('a node of the Machine Config Operator', () => {
     readText: () => Promise.reject(hostFailure('file.not-read', 'PID 1 cannot be reached')),
   });
 
-  it('is never degraded by an agent, whatever its host cannot do', async () => {
+  it('is not degraded by its agent while the operator runs it', async () => {
     const node = agentNode();
     const { annotate, annotations, host, kube, passes, start } = node;
     daemonRuns(node);
@@ -535,7 +535,7 @@ describe('a node of the Machine Config Operator', () => {
     expect(annotations().reason).toContain('file.not-read');
   });
 
-  it('is not degraded by an agent whose operator came back while it failed', async () => {
+  it('is not degraded when the operator returns during the failure', async () => {
     const node = agentNode();
     const { annotate, annotations, host, kube, passes, start } = node;
     annotate(toNext);
@@ -549,9 +549,9 @@ describe('a node of the Machine Config Operator', () => {
   });
 
   it.each([
-    ['by what the agent has written there', 'os.image-unreachable: x', 'Done'],
-    ['not by what its daemon has', 'unexpected on-disk state: x', 'Degraded'],
-  ])('is no longer degraded: %s', async (_, reason, state) => {
+    ['clears a reason of the agent', 'os.image-unreachable: x', 'Done'],
+    ['keeps a reason of machine-config-daemon', 'unexpected on-disk state: x', 'Degraded'],
+  ])('keeps only reasons of its operator: %s', async (_, reason, state) => {
     const node = agentNode();
     const { annotate, annotations, settle } = node;
     daemonRuns(node);

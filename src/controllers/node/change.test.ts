@@ -14,14 +14,10 @@ const runs = (deployment: Pick<OsDeployment, 'image' | 'digest'>): OsStatus => (
 });
 
 it.each<[string, object, boolean]>([
-  [
-    'parts that say nothing',
-    { passwd: { groups: [], users: [{ name: 'core', gecos: '' }] } },
-    true,
-  ],
-  ['lists that are empty', { storage: { disks: [], directories: [] } }, true],
+  ['empty values', { passwd: { groups: [], users: [{ name: 'core', gecos: '' }] } }, true],
+  ['empty lists', { storage: { disks: [], directories: [] } }, true],
   ['another user', { passwd: { users: [{ name: 'core', gecos: 'x' }] } }, false],
-])('what is only done at an installation is compared as it is meant: %s', (_, more, isSame) => {
+])('compares the install-only parts of Ignition by meaning: %s', (_, more, isSame) => {
   const fixed = (config: object): string =>
     wantedHost({ spec: { config: { ignition: { version: '3.4.0' }, ...config } } }).fixed;
   const before = fixed({ passwd: { users: [{ name: 'core' }] } });
@@ -30,12 +26,12 @@ it.each<[string, object, boolean]>([
 
 it.each([
   ['its own name', { image: one }, true],
-  ['no name, as a disk has it', {}, true],
+  ['no name, as installed from a disk image', {}, true],
   ['another name with its digest', { image: `mirror/os@${digestIn(one)}` }, true],
-  ['a tag that was its digest', { image: 'mirror/os:4.20', digest: digestIn(one) }, true],
-  ['a tag that was another digest', { image: 'mirror/os:4.20', digest: digestIn(two) }, false],
-  ['a tag of which no more is known', { image: 'mirror/os:4.20' }, false],
+  ['a tag with its digest', { image: 'mirror/os:4.20', digest: digestIn(one) }, true],
+  ['a tag with another digest', { image: 'mirror/os:4.20', digest: digestIn(two) }, false],
+  ['a tag without a digest', { image: 'mirror/os:4.20' }, false],
   ['another digest', { image: two }, false],
-])('an image may run under %s', (_, deployment, expected) => {
+])('recognizes a running image under %s', (_, deployment, expected) => {
   expect(mayRun(runs(deployment), one)).toBe(expected);
 });

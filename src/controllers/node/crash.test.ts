@@ -79,9 +79,9 @@ const leftBy = ({ host, ownerOf, world, annotations, seen, units }: Node) => ({
   files: filesOf(host, ownerOf),
 });
 
-describe('an agent that dies', () => {
+describe('an agent that is killed', () => {
   it.each(['before', 'after'] as const)(
-    'at any await %s the reboot leaves what the next one ends, with one reboot and one drain',
+    'at any await %s the reboot is continued by the next one, with one reboot and one drain',
     async (when) => {
       const begin = async (): Promise<Node> => {
         const node = changingNode();
@@ -120,9 +120,9 @@ describe('an agent that dies', () => {
   );
 });
 
-describe('a node of which something else is desired at any await', () => {
+describe('a node whose desired state is reverted at any await', () => {
   it.each(['before', 'after'] as const)(
-    '%s its reboot goes back whole',
+    '%s its reboot is rolled back completely',
     async (when) => {
       const begin = async (): Promise<Node> => {
         const node = changingNode();

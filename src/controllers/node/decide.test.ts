@@ -140,7 +140,7 @@ function decided(sketch: Sketch): unknown[] {
 
 type Case = [what: string, view: Sketch, expected: unknown[]];
 
-describe('what is done next for a node', () => {
+describe('the next action for a node', () => {
   it.each<Case>([
     ['was only staged', { marker: other() }, ['take-back']],
     ['may reboot yet', { marker: other({ phase: 'rebooting' }), change: runsThird }, ['take-back']],
@@ -151,12 +151,12 @@ describe('what is done next for a node', () => {
     ],
     ['did not boot', { marker: other({ phase: 'rebooting', bootId: 'before' }) }, ['take-back']],
     [
-      'has the image of before',
+      'has the previous image',
       { marker: other({ image: one, phase: 'rebooting', bootId: 'before' }), change: runsThird },
       ['adopt'],
     ],
     ['failed', { marker: other({ failed: 'x' }), refusal }, ['take-back']],
-  ])('for which something else was begun, which %s', (_, view, expected) => {
+  ])('with another change begun, which %s', (_, view, expected) => {
     expect(decided(view)).toEqual(expected);
   });
 
@@ -167,28 +167,32 @@ describe('what is done next for a node', () => {
       ['waits'],
     ],
     [
-      'stages once more after another boot',
+      'stages again after another boot',
       { marker: marker({ bootId: 'x' }), change: staged },
       ['stage'],
     ],
     [
-      'stages what may be staged',
+      'stages again when staging was interrupted',
       { marker: marker({ phase: 'staging' }), change: staged },
       ['stage'],
     ],
-    ['reboots once more in the same boot', { ...ready, marker: begun() }, ['reboot']],
+    ['reboots again within the same boot', { ...ready, marker: begun() }, ['reboot']],
     [
-      'begins with what was staged in another boot',
+      'begins with a change of files staged in another boot',
       { change: ofFiles(any), marker: marker({ bootId: 'x' }) },
       ['begin'],
     ],
     [
-      'ends what was begun with a reboot by one',
+      'reboots for a change that has begun',
       { change: ofFiles(), marker: begun(), node: drained },
       ['reboot'],
     ],
-    ['waits for that', { node: { ...drained, desiredDrain: 'uncordon-c2' } }, ['waits']],
-  ])('that is to have something else: %s', (_, view, expected) => {
+    [
+      'waits for the uncordon of an earlier change',
+      { node: { ...drained, desiredDrain: 'uncordon-c2' } },
+      ['waits'],
+    ],
+  ])('with another desired state: %s', (_, view, expected) => {
     expect(decided(view)).toEqual(expected);
   });
 
@@ -196,19 +200,19 @@ describe('what is done next for a node', () => {
   const answered: NodeState = { desiredDrain: 'uncordon-c2', lastAppliedDrain: 'uncordon-c2' };
   it.each<Case>([
     [
-      'takes the drain back',
+      'withdraws the drain',
       { ...ready, node: { ...drained, isCordoned: false } },
       ['withdraw-drain'],
     ],
-    ['asks for that', uncordoned, ['annotate', { desiredDrain: 'uncordon-c2' }]],
+    ['requests the uncordon', uncordoned, ['annotate', { desiredDrain: 'uncordon-c2' }]],
     [
-      'waits for that',
+      'waits for the uncordon',
       { ...uncordoned, node: { ...drained, ...answered, lastAppliedDrain: 'drain-c2' } },
       ['waits'],
     ],
     ['is not changed', { ...uncordoned, node: answered }, ['node-agent.uncordoned']],
     [
-      'begins again with a cordon',
+      'begins again after a cordon',
       { ...uncordoned, node: { ...answered, isCordoned: true } },
       ['begin'],
     ],
@@ -218,13 +222,17 @@ describe('what is done next for a node', () => {
 
   it.each<Case>([
     [
-      'with all of it, which its pool has no longer',
+      'with the change, which its pool no longer has',
       { marker: back(), change: host({ booted: runs('2') }), refusal },
       ['complete'],
     ],
-    ['without it, which its pool has no longer', { marker: back(), refusal }, [refusal.code]],
     [
-      'with the image before, of which nothing is known',
+      'without the change, which its pool no longer has',
+      { marker: back(), refusal },
+      [refusal.code],
+    ],
+    [
+      'with the previous image, whose MachineConfig is unknown',
       { marker: back(), change: { ...host({ rollback: runs('2') }), before: undefined } },
       ['give-up', 'node-agent.came-back', false],
     ],
@@ -241,12 +249,12 @@ describe('what is done next for a node', () => {
   });
 });
 
-describe('a node is not changed', () => {
+describe('a refused node', () => {
   it.each<[what: string, view: Sketch, code: string]>([
-    ['nor rebooted again', { ...ready, marker: begun(), refusal }, refusal.code],
-    ['nor done with it', { change: ofFiles(), refusal }, refusal.code],
+    ['is not rebooted again', { ...ready, marker: begun(), refusal }, refusal.code],
+    ['is not completed', { change: ofFiles(), refusal }, refusal.code],
     [
-      'by a reboot into what was staged meanwhile',
+      'is not rebooted into a deployment that has been staged since',
       { ...ready, change: { ...ofFiles(any), ...host({ staged: runs('2') }) } },
       'os.staged-by-another',
     ],
@@ -258,11 +266,11 @@ describe('a node is not changed', () => {
 it.each<[what: string, node: NodeState, expected: boolean]>([
   ['done', has, true],
   ['done and uncordoned', { ...has, desiredDrain: 'uncordon-c2' }, true],
-  ['cordoned still', { ...has, desiredDrain: 'drain-c2' }, false],
+  ['still cordoned', { ...has, desiredDrain: 'drain-c2' }, false],
   ['degraded', { ...has, state: 'Degraded' }, false],
-  ['to have another image', { ...has, desiredImage: three }, false],
-  ['to have another MachineConfig', { ...has, desiredConfig: 'c3' }, false],
-  ['of which nothing is desired', { ...has, desiredConfig: undefined }, false],
-])('nothing is asked of a node that is %s: %#', (_, said, expected) => {
+  ['desired with another image', { ...has, desiredImage: three }, false],
+  ['desired with another MachineConfig', { ...has, desiredConfig: 'c3' }, false],
+  ['without a desired state', { ...has, desiredConfig: undefined }, false],
+])('recognizes whether a node is at rest: %s', (_, said, expected) => {
   expect(isAtRest({ ...node, ...said })).toBe(expected);
 });

@@ -15,12 +15,20 @@ const status = (booted: string, more: Partial<OsStatus> = {}): OsStatus => ({
   ...more,
 });
 
-describe('a host that was rebooted for an image', () => {
+describe('a host that was rebooted into an image', () => {
   it.each<[string, readonly [OsStatus, number], ReturnType<typeof arrivalOf>]>([
-    ['has lost it each time', [status('old'), 3], 'refused'],
-    ['did not boot what is first', [status('old', { pending: deployment('new') }), 1], 'refused'],
-    ['has it among others', [status('old', { others: [deployment('new')] }), 1], 'refused'],
-    ['has others that are not it', [status('old', { rollback: deployment('x') }), 2], 'again'],
+    ['has lost it three times', [status('old'), 3], 'refused'],
+    [
+      'did not boot the pending deployment',
+      [status('old', { pending: deployment('new') }), 1],
+      'refused',
+    ],
+    [
+      'has it among the other deployments',
+      [status('old', { others: [deployment('new')] }), 1],
+      'refused',
+    ],
+    ['has only other images', [status('old', { rollback: deployment('x') }), 2], 'again'],
   ])('%s', (_, [seen, boots], arrival) => {
     expect(arrivalOf(seen, 'new', boots)).toBe(arrival);
   });

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { wantedHost } from './wanted-host.ts';
 
-it('refuses a pool whose Ignition is of spec 2, with the reason', () => {
+it('refuses Ignition of spec 2 with the reason', () => {
   const config = { ignition: { version: '2.2.0' } };
   expect(() => wantedHost({ spec: { config } })).toThrow(
     expect.objectContaining({
@@ -13,7 +13,7 @@ it('refuses a pool whose Ignition is of spec 2, with the reason', () => {
   );
 });
 
-it('finds the keys of a user whose homeDir is empty where Ignition puts them', () => {
+it('uses the default path of SSH keys for an empty homeDir', () => {
   const user = { name: 'core', homeDir: '', sshAuthorizedKeys: ['ssh-ed25519 A'] };
   const config = { ignition: { version: '3.4.0' }, passwd: { users: [user] } };
   const { files } = wantedHost({ spec: { config } });
@@ -23,7 +23,7 @@ it('finds the keys of a user whose homeDir is empty where Ignition puts them', (
 it.each([
   [2, undefined],
   [3, 'ignition.too-large'],
-])('unpacks files of 64 MiB together and no more: %d of 30 MiB', (count, code) => {
+])('unpacks at most 64 MiB in total: %d files of 30 MiB', (count, code) => {
   const packed = gzipSync(Buffer.alloc(30 * 1024 ** 2), { level: 1 }).toString('base64');
   const contents = { source: `data:;base64,${packed}`, compression: 'gzip' };
   const files = Array.from({ length: count }, (_, at) => ({ path: `/etc/${at}`, contents }));

@@ -154,8 +154,8 @@ async function runToEnd(dies?: number) {
   };
 }
 
-describe('a controller of pools that dies', () => {
-  it('after any of its effects leaves what the next one ends, one master after the other', async () => {
+describe('a pool controller that is killed', () => {
+  it('after any of its writes is continued by the next one, one master at a time', async () => {
     const whole = await runToEnd();
     expect(whole.end).toEqual({
       reboots: names,

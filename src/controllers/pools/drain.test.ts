@@ -62,23 +62,23 @@ describe('mustLeave', () => {
       pod('p', { ownerReferences: [{ kind: 'ReplicaSet', controller: true }] }),
       true,
     ],
-    ['that nothing makes again', pod('p'), true],
+    ['without a controller', pod('p'), true],
     ['of a daemon set', pod('p', ofDaemonSet), false],
     [
-      'of a file of the node',
+      'from a static manifest',
       pod('p', { annotations: { 'kubernetes.io/config.mirror': 'x' } }),
       false,
     ],
     ['that has succeeded', pod('p', {}, { status: { phase: 'Succeeded' } }), false],
     ['that has failed', pod('p', {}, { status: { phase: 'Failed' } }), false],
-    ['that is being removed', pod('p', { deletionTimestamp: 'x' }), true],
+    ['that is being deleted', pod('p', { deletionTimestamp: 'x' }), true],
   ])('a pod %s', (_, one, expected) => {
     expect(mustLeave(one)).toBe(expected);
   });
 });
 
 describe('drain nodes', () => {
-  it('cordons, evicts as budgets allow, and says so once every pod is gone', async () => {
+  it('cordons, evicts as budgets allow, and confirms the drain once every pod is gone', async () => {
     const { kube, stop, run, advance, now, applied } = setUp(node('drain-a'));
     kube.put(pods, pod('p')).put(pods, pod('agent', ofDaemonSet)).put(pods, pod('q'));
     kube.withBudget('q', 'budget b needs 1');
@@ -106,7 +106,7 @@ describe('drain nodes', () => {
     );
   });
 
-  it('evicts no pod that came after the others: one that tolerates it would come for ever', async () => {
+  it('does not evict a pod that was created after the cordon', async () => {
     const { kube, run, advance, applied } = setUp(node('drain-a'));
     kube.put(pods, pod('p'));
     void run();
@@ -117,7 +117,7 @@ describe('drain nodes', () => {
     expect(kube.writes.filter(({ verb }) => verb === 'evict')).toHaveLength(1);
   });
 
-  it('evicts no pod of a single node', async () => {
+  it('evicts no pods on a single node', async () => {
     const { kube, run, advance, applied } = setUp(node('drain-a'));
     kube.drop({ kind: nodes, name: 'w1' });
     kube.put(pods, pod('p'));
@@ -127,7 +127,7 @@ describe('drain nodes', () => {
     expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
   });
 
-  it('takes the answer of an earlier round away, and so answers its repetition', async () => {
+  it('removes the confirmation of an earlier request, and confirms the request again', async () => {
     const before = { [nodeKeys.lastAppliedDrain]: 'uncordon-a' };
     const { kube, run, advance, ask, now, applied } = setUp(
       node('drain-b', { annotations: before }),
@@ -142,7 +142,7 @@ describe('drain nodes', () => {
     expect(now()?.['spec']).toEqual({});
   });
 
-  it('says by an event of the pool that a drain takes more than an hour, once, also after an outage', async () => {
+  it('creates one event when a drain takes more than an hour, despite an outage', async () => {
     const { kube, run, advance, now } = setUp(node('drain-a'));
     kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     void run();
@@ -159,7 +159,7 @@ describe('drain nodes', () => {
     expect(now()).toMatchObject({ spec: { unschedulable: true } });
   });
 
-  it('leaves a cordon of a person that stands beside what an earlier round has left', async () => {
+  it('keeps the cordon of a person beside a stale annotation of an earlier drain', async () => {
     const annotations = { [cordoned]: 'true', [nodeKeys.lastAppliedDrain]: 'uncordon-z' };
     const spec = { unschedulable: true };
     const { run, advance, ask, now, applied } = setUp(node('drain-a', { annotations, spec }));
@@ -180,13 +180,13 @@ describe('drain nodes', () => {
   const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
   it.each<[string, KubeObject, readonly string[]]>([
     [
-      'where another node takes it',
+      'when another node can run it',
       { metadata: { name: 'w1', labels: { [role]: '' } }, status: ready },
       ['own', 'p'],
     ],
-    ['where none of the others is selected', { metadata: { name: 'w1' }, status: ready }, ['p']],
+    ['and not when no other node is selected', { metadata: { name: 'w1' }, status: ready }, ['p']],
     [
-      'where the only other one is cordoned',
+      'and not when the only other node is cordoned',
       {
         metadata: { name: 'w1', labels: { [role]: '' } },
         spec: { unschedulable: true },
@@ -195,7 +195,7 @@ describe('drain nodes', () => {
       ['p'],
     ],
     [
-      'where the only other one is not Ready',
+      'and not when the only other node is not Ready',
       { metadata: { name: 'w1', labels: { [role]: '' } } },
       ['p'],
     ],
@@ -214,7 +214,7 @@ describe('drain nodes', () => {
     expect(applied()).toBe('drain-a');
   });
 
-  it('lists the pods of a node once in five seconds at most, whatever happens to nodes', async () => {
+  it('lists the pods of a node at most once in five seconds, however often nodes change', async () => {
     const { kube, clock, run, advance } = setUp(node('drain-a'));
     kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     let lists = 0;
@@ -239,13 +239,13 @@ describe('drain nodes', () => {
   it.each<[string, object, object, object]>([
     ['that it has cordoned', { [cordoned]: 'true' }, { unschedulable: true }, {}],
     [
-      'that the operator drained before it left, which keeps pods away from what is to change',
+      'that the operator drained before it left, and removes its taint',
       { [nodeKeys.lastAppliedDrain]: 'drain-a' },
       { unschedulable: true, taints: [{ ...taint, key: 'UpdateInProgress' }, taint] },
       { taints: [taint] },
     ],
     [
-      'but not what a person has cordoned',
+      'but not one that a person has cordoned',
       {},
       { unschedulable: true, taints: [taint] },
       { unschedulable: true, taints: [taint] },
@@ -261,15 +261,15 @@ describe('drain nodes', () => {
 
   it.each<[string, (kube: ReturnType<typeof setUp>['kube']) => unknown]>([
     ['is uncordoned', (kube) => kube.put(nodes, node('drain-a'))],
-    ['no longer asks for it', (kube) => kube.put(nodes, node('uncordon-a'))],
-    ['asks for another drain', (kube) => kube.put(nodes, node('drain-b'))],
+    ['no longer requests it', (kube) => kube.put(nodes, node('uncordon-a'))],
+    ['requests another drain', (kube) => kube.put(nodes, node('drain-b'))],
     [
-      'asks for another drain and is cordoned',
+      'requests another drain and is cordoned',
       (kube) => kube.put(nodes, node('drain-b', { spec: { unschedulable: true } })),
     ],
     ['is gone', (kube) => kube.drop({ kind: nodes, name: 'w0' })],
     [
-      'is another one of its name',
+      'has been recreated',
       (kube) => {
         const same = node('drain-a', { spec: { unschedulable: true } });
         kube.put(nodes, { ...same, metadata: { ...same.metadata, uid: 'other' } });
@@ -306,7 +306,7 @@ describe('drain nodes', () => {
     expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
   });
 
-  it('evicts the other pods where the read before one eviction fails, and that one later', async () => {
+  it('evicts the other pods when the read before one eviction fails, and that one later', async () => {
     const { kube, run, advance } = setUp(node('drain-a', { spec: { unschedulable: true } }));
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
     for (const name of names) kube.put(pods, pod(name));
@@ -328,7 +328,7 @@ describe('drain nodes', () => {
     expect(new Set(evicted())).toEqual(new Set(names));
   });
 
-  it('evicts what came to the node while somebody had uncordoned it', async () => {
+  it('waits for a pod that was scheduled while somebody had uncordoned the node', async () => {
     const { kube, run, advance, applied, now } = setUp(node('drain-a'));
     kube.put(pods, pod('p')).withBudget('p', 'budget b needs 1');
     void run();
@@ -346,7 +346,7 @@ describe('drain nodes', () => {
     expect(applied()).toBe('drain-a');
   });
 
-  it('leaves the nodes of the operator, also one that it takes over at this moment', async () => {
+  it('does not touch nodes of the operator, even before the watch shows it', async () => {
     const { kube, run, advance } = setUp(node('drain-a'));
     const deployment = {
       metadata: { name: 'machine-config-controller', namespace: 'assisted-installer' },
@@ -366,7 +366,7 @@ describe('drain nodes', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  it('ends the cordon of a drain that the operator left unanswered', async () => {
+  it('uncordons after a drain that the operator left unconfirmed', async () => {
     const name = 'machine-config-controller';
     const spec = { unschedulable: true };
     const { kube, run, advance, ask, now, applied } = setUp(node('drain-a', { spec }));
@@ -383,7 +383,7 @@ describe('drain nodes', () => {
     expect(now()?.['spec']).not.toHaveProperty('unschedulable', true);
   });
 
-  it('hands a drain over to an operator that comes, and continues with it once that has left', async () => {
+  it('stops a drain while the operator is deployed and continues afterwards', async () => {
     const { kube, run, advance, applied } = setUp(node('drain-a'));
     kube.put(pods, pod('p')).put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     void run();

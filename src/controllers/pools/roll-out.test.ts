@@ -82,7 +82,7 @@ const isAtWork = (all: readonly KubeObject[], name: string): boolean =>
   );
 
 describe('roll out', () => {
-  it('changes one master after the other, each once the one before is done', async () => {
+  it('changes one master at a time', async () => {
     const { kube, start, advance, chosen, finish } = setUp([pool('master')], masters);
     void start();
     await advance();
@@ -103,7 +103,7 @@ describe('roll out', () => {
     });
   });
 
-  it('changes no second master by a watch that shows the first one as it was', async () => {
+  it('does not change a second master while the watch is stale', async () => {
     const { kube, start, advance, chosen } = setUp([pool('master')], masters);
     const late: Kube = {
       ...kube,
@@ -118,7 +118,7 @@ describe('roll out', () => {
     expect(chosen()).toEqual(['m0']);
   });
 
-  it('changes no node that somebody else changes meanwhile, and tries again', async () => {
+  it('retries a node after a conflict', async () => {
     const { kube, stop, start, advance, chosen } = setUp([pool('worker')], [node('w0', 'worker')]);
     let isFirst = true;
     const busy: Kube = {
@@ -139,7 +139,7 @@ describe('roll out', () => {
     ]);
   });
 
-  it('changes no master while a member of etcd is not healthy', async () => {
+  it('changes no master while an etcd member is not healthy', async () => {
     const { kube, start, advance, chosen } = setUp([pool('master')], masters);
     kube.put(pods, member('m0', true)).put(pods, member('m1', false)).put(pods, member('m2', true));
     void start();
@@ -180,7 +180,7 @@ describe('roll out', () => {
     );
   });
 
-  it('changes no master of two while the member on one is not Ready', async () => {
+  it('changes none of two masters while one etcd member is not Ready', async () => {
     const two = masters.slice(0, 2);
     const { kube, start, advance, chosen } = setUp([pool('master')], two);
     kube.put(etcds, { metadata: { name: 'cluster' } });
@@ -200,7 +200,7 @@ describe('roll out', () => {
     ['three of five, the pods of two gone', 5, [true, true, true], false],
     ['all four', 4, [true, true, true, true], true],
     ['three of four', 4, [true, true, true, false], false],
-  ])('changes a master with %s members of etcd only if a quorum is left', async (...given) => {
+  ])('changes a master with %s etcd members only if a quorum remains', async (...given) => {
     const [, count, health, isChanged] = given;
     const names = Array.from({ length: count }, (_, at) => `m${at}`);
     const { kube, start, advance, chosen } = setUp(
@@ -217,7 +217,7 @@ describe('roll out', () => {
   it.each<[string, Partial<KubeObject['metadata']>, object]>([
     ['is paused', {}, { paused: true }],
     ['is being deleted', { deletionTimestamp: '2026-01-01T00:00:00Z' }, {}],
-  ])('begins nothing more once a pool %s midway', async (_, metadata, spec) => {
+  ])('does not change further nodes once the pool %s', async (_, metadata, spec) => {
     const { kube, start, advance, chosen, finish } = setUp([pool('master')], masters);
     void start();
     await advance();
@@ -231,7 +231,7 @@ describe('roll out', () => {
     expect(chosen()).toEqual(['m0']);
   });
 
-  it('continues with the others when a node is deleted in the middle of its change', async () => {
+  it('continues with the next node when one is deleted during its change', async () => {
     const { kube, start, advance, chosen } = setUp([pool('master')], masters);
     void start();
     await advance();
@@ -240,7 +240,7 @@ describe('roll out', () => {
     expect(chosen()).toEqual(['m1']);
   });
 
-  it('leaves a node that two pools of some nodes select, and says so', async () => {
+  it('does not change a node that two custom pools select, and reports it', async () => {
     const both = [pool('infra'), pool('gpu'), pool('worker')];
     const { stop, start, advance, changes } = setUp(both, [node('w0', 'infra', 'gpu', 'worker')]);
     const ended = start();
@@ -256,7 +256,7 @@ describe('roll out', () => {
     );
   });
 
-  it('changes no node where the operator came right before the change', async () => {
+  it('does not change a node when the operator has just been deployed', async () => {
     const { kube, start, advance, changes } = setUp([pool('worker')], [node('w0', 'worker')]);
     const name = 'machine-config-controller';
     const back: Kube = {
@@ -268,7 +268,7 @@ describe('roll out', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('leaves a pool with a node of the operator, and says once who runs each', async () => {
+  it('does not change a pool of the operator, and reports once who runs each pool', async () => {
     const pools = [pool('master'), pool('worker')];
     const { kube, stop, start, advance, changes } = setUp(pools, masters);
     const namespace = 'assisted-installer';
@@ -302,7 +302,7 @@ describe('roll out', () => {
     );
   });
 
-  it('gives a pool of another OS stream nothing but its own configuration, and writes neither pools nor MachineConfigs', async () => {
+  it('assigns a pool of another OS stream only its own configuration, and writes neither pools nor MachineConfigs', async () => {
     const [{ metadata, spec }] = [pool('worker')];
     const selector = { machineConfigSelector: { matchLabels: { role: 'worker' } } };
     const ofStream = { osImageStream: { name: 'rhel-10' }, configuration: { name: 'rendered-10' } };
