@@ -72,7 +72,7 @@ describe('an informer', () => {
     await ended;
   });
 
-  it('shows what has come and gone during a gap, one that was replaced too', () => {
+  it('emits what was added, deleted and replaced during a gap', () => {
     const { port, list, known } = shown();
     const { store, changes, run } = setUp(port);
     void run();
@@ -86,7 +86,7 @@ describe('an informer', () => {
     expect(namesOf(store.all())).toEqual(['a', 'c', 'd']);
   });
 
-  it('keeps what it has seen throughout a gap, and says since when there is one', async () => {
+  it('keeps its objects during a gap and reports when the gap began', async () => {
     const { port, list, known } = shown();
     const { store, changes, gaps, clock, run } = setUp(port);
     void run();
@@ -106,7 +106,7 @@ describe('an informer', () => {
     expect(gaps.map((gap) => gap === undefined)).toEqual([true, false, false, true]);
   });
 
-  it('computes an index again that reads something else', () => {
+  it('recomputes an index on reindex', () => {
     const { port, list } = shown();
     let label = 'one';
     const clock = fakeClock({ auto: false });

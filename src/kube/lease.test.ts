@@ -14,7 +14,7 @@ const live = new AbortController().signal;
 const forbidden = kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } });
 const without = 'RBAC forbids leases; running without leader election';
 
-describe('contenders', () => {
+describe('a lease contender', () => {
   let clock: FakeClock;
   let kube: FakeKube;
   let stops: AbortController[];
@@ -55,7 +55,7 @@ describe('contenders', () => {
   };
   const identity = (pod: string) => `${pod}_00000000-0000-4000-8000-000000000001`;
 
-  it('take one that is not there, and renew it', async () => {
+  it('creates a missing lease and renews it', async () => {
     const one = join('a');
     await settle();
     expect(one.state.lease).toBeDefined();
@@ -75,7 +75,7 @@ describe('contenders', () => {
     expect(one.notes).toEqual([`the lease is held: ${identity('a')}`]);
   });
 
-  it('wait for the one who holds it, say who, and take it when it is released', async () => {
+  it('waits for the holder, reports its name and takes the lease when it is released', async () => {
     const one = join('a');
     await settle();
     const two = join('b');
@@ -90,7 +90,7 @@ describe('contenders', () => {
     expect(one.state.lease?.lost.aborted).toBe(false);
   });
 
-  it('release it when they are stopped', async () => {
+  it('releases the lease when it is stopped', async () => {
     const one = join('a');
     await settle();
     await kube.patch(ref, { type: 'merge', body: { metadata: { labels: { a: 'b' } } } }, live);
@@ -100,7 +100,7 @@ describe('contenders', () => {
   });
 
   it.each([-hours(5), 0, hours(5)])(
-    'take over from one that died, by their own clock (%i ms apart)',
+    'takes over from a dead holder with a clock skew of %i ms',
     async (skew) => {
       const one = join('a');
       await settle();
@@ -117,7 +117,7 @@ describe('contenders', () => {
     },
   );
 
-  it('take over at once from an earlier process of their pod', async () => {
+  it('takes over at once from an earlier process of its pod', async () => {
     kube.put(leases, {
       metadata: { name: ref.name, namespace },
       spec: { holderIdentity: 'a_x', leaseDurationSeconds: 137, leaseTransitions: 3 },
@@ -128,7 +128,7 @@ describe('contenders', () => {
     expect(stored()).toMatchObject({ holderIdentity: identity('a'), leaseTransitions: 4 });
   });
 
-  it('that could not renew it for 107 seconds have lost it before another can take it', async () => {
+  it('loses a lease that it could not renew for 107 seconds before another can take it', async () => {
     const away = { until: Number.POSITIVE_INFINITY };
     const shaky: Kube = {
       ...kube,
@@ -156,12 +156,16 @@ describe('contenders', () => {
   });
 
   it.each([
-    ['nobody holds', {}, 0],
-    ['nobody holds, by an empty name', { holderIdentity: '' }, 0],
+    ['has no holder', {}, 0],
+    ['has an empty holder', { holderIdentity: '' }, 0],
     ['is not renewed', { holderIdentity: 'z', leaseDurationSeconds: 137 }, 137],
-    ['a pod with a longer name has', { holderIdentity: 'ab_0' }, 137],
-    ['lasts longer', { holderIdentity: 'z', renewTime: 'x', leaseDurationSeconds: 270 }, 270],
-  ])('take one that %s as soon as it is free', async (_, spec, freeAfter) => {
+    ['is held by a pod whose name has the same prefix', { holderIdentity: 'ab_0' }, 137],
+    [
+      'has a longer duration',
+      { holderIdentity: 'z', renewTime: 'x', leaseDurationSeconds: 270 },
+      270,
+    ],
+  ])('takes a lease that %s as soon as it is free', async (_, spec, freeAfter) => {
     kube.put(leases, { metadata: { name: ref.name, namespace }, spec });
     const one = join('a');
     if (freeAfter > 0) await clock.advance(seconds(freeAfter - 1));
@@ -170,7 +174,7 @@ describe('contenders', () => {
     expect(one.state.lease).toBeDefined();
   });
 
-  it('count from the moment when a renewal began, however late its answer', async () => {
+  it('counts from the start of a renewal, however late the response', async () => {
     let renewals = 0;
     const slow: Kube = {
       ...kube,
@@ -188,7 +192,7 @@ describe('contenders', () => {
     expect(one.state.lease?.lost.aborted).toBe(true);
   });
 
-  it('have lost it at once when another holds it', async () => {
+  it('loses the lease at its next renewal when another holds it', async () => {
     const one = join('a');
     await settle();
     kube.put(leases, {
@@ -201,7 +205,7 @@ describe('contenders', () => {
     expect(stored()).toMatchObject({ holderIdentity: 'z' });
   });
 
-  it('keep it when somebody else only labels it, or deletes it', async () => {
+  it('keeps the lease when somebody labels or deletes it', async () => {
     const one = join('a');
     await settle();
     const body = { metadata: { labels: { a: 'b' } } };
@@ -214,14 +218,14 @@ describe('contenders', () => {
     expect(one.state.lease?.lost.aborted).toBe(false);
   });
 
-  it('of which two write at once: one has it', async () => {
+  it('is the only holder when two write at once', async () => {
     kube.put(leases, { metadata: { name: ref.name, namespace }, spec: { holderIdentity: '' } });
     const both = [join('a'), join('b')];
     await clock.advance(seconds(100));
     expect(both.filter(({ state }) => state.lease !== undefined)).toHaveLength(1);
   });
 
-  it('run without one where RBAC forbids it, and say so once', async () => {
+  it('runs without a lease when RBAC forbids it, and reports that once', async () => {
     kube.lastError(forbidden);
     const one = join('a');
     await settle();
@@ -232,7 +236,7 @@ describe('contenders', () => {
     expect(one.notes).toHaveLength(1);
   });
 
-  it('ask again for one that was forbidden, and hold it from then on', async () => {
+  it('retries a forbidden lease and holds it once it is allowed', async () => {
     kube.lastError(forbidden);
     const one = join('a');
     await clock.advance(minutes(1));
@@ -244,7 +248,7 @@ describe('contenders', () => {
     expect(stored()).toMatchObject({ holderIdentity: '' });
   });
 
-  it('stop where another turns out to hold what was forbidden', async () => {
+  it('stops when another holds the lease that was forbidden', async () => {
     kube.lastError(forbidden);
     const one = join('a');
     await settle();
@@ -256,7 +260,7 @@ describe('contenders', () => {
     expect(stored()).toMatchObject({ holderIdentity: 'other_1' });
   });
 
-  it('try again while the API server is away or refuses their credentials, and say so once', async () => {
+  it('retries while the API server refuses its credentials, and reports that once', async () => {
     kube.lastError(kubeFailure('kube.denied', 'who?', { context: { status: 401 } }));
     const one = join('a');
     await clock.advance(hours(1));
@@ -266,13 +270,13 @@ describe('contenders', () => {
     expect(one.state.lease).toBeDefined();
   });
 
-  it('on a single node hold it longer', async () => {
+  it('uses a longer duration on a single node', async () => {
     join('a', { isSingleNode: true });
     await settle();
     expect(stored()).toMatchObject({ leaseDurationSeconds: 270 });
   });
 
-  it('end with the reason of who stops them while they wait', async () => {
+  it('rejects with the abort reason when it is stopped while waiting', async () => {
     join('a');
     await settle();
     const two = join('b');

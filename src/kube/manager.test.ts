@@ -51,7 +51,7 @@ function setUp(more: Partial<Controller> = {}) {
 const node = (name: string) => ({ metadata: { name } });
 
 describe('controllers', () => {
-  it('run the keys that are there, then those that change, and release the lease behind them', async () => {
+  it('reconcile the existing keys, then the changed ones, and release the lease at the end', async () => {
     const { kube, stop, ran, run, events, holder } = setUp();
     kube.put(nodes, node('a')).put(nodes, node('b'));
     const ended = run();
@@ -69,7 +69,7 @@ describe('controllers', () => {
     ]);
   });
 
-  it('decide nothing before they hold the lease', async () => {
+  it('reconcile nothing before they hold the lease', async () => {
     const { kube, clock, stop, ran, run } = setUp();
     const spec = { holderIdentity: 'other_1', leaseDurationSeconds: 60 };
     kube.put(leases, { metadata: { name: 'l', namespace: 'n' }, spec }).put(nodes, node('a'));
@@ -84,7 +84,7 @@ describe('controllers', () => {
     await ended;
   });
 
-  it('abort their work at once when another holds the lease, and leave it to that one', async () => {
+  it('abort their work when another holds the lease, and do not release it', async () => {
     const signals: AbortSignal[] = [];
     const { kube, clock, run, events, holder } = setUp({
       reconcile: (_, signal) =>
@@ -107,7 +107,7 @@ describe('controllers', () => {
     expect(events.at(-1)).toMatchObject({ type: 'run.failed' });
   });
 
-  it('hold keys throughout a gap and run all of them after it', async () => {
+  it('hold the keys during a gap and reconcile all of them afterwards', async () => {
     const { kube, clock, stop, ran, run, statuses } = setUp();
     kube.put(nodes, node('a')).put(nodes, node('b'));
     const ended = run();
@@ -128,9 +128,9 @@ describe('controllers', () => {
   });
 
   it.each([
-    ['one that fails, whose cause is noted once', 'kube.unreachable', 'warn'],
-    ['one whose object another changes meanwhile', 'kube.conflict', 'info'],
-  ] as const)('run beside %s', async (_, code, level) => {
+    ['one that fails, and log its error once', 'kube.unreachable', 'warn'],
+    ['one with a conflict, and log it once as info', 'kube.conflict', 'info'],
+  ] as const)('continue beside %s', async (_, code, level) => {
     const { kube, clock, stop, ran, run, controller, events } = setUp();
     const broken: Controller = {
       ...controller,
@@ -149,7 +149,7 @@ describe('controllers', () => {
     await ended;
   });
 
-  it('say what their keys wait for, ten at most', async () => {
+  it('show what their keys wait for, at most ten', async () => {
     const { kube, stop, run, statuses } = setUp({
       reconcile: (key) => Promise.resolve(key === 'z' ? {} : { status: `waits ${key}` }),
     });
@@ -164,7 +164,7 @@ describe('controllers', () => {
     await ended;
   });
 
-  it('fail as a whole with what no informer can continue after', async () => {
+  it('fail with the error that ends an informer', async () => {
     const { kube, clock, run, controller } = setUp();
     const follow = () => Promise.reject(kubeFailure('kube.bad-credentials', 'no'));
     const broken = informer({ kube: { follow }, clock }, { kind: pods });

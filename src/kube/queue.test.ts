@@ -38,7 +38,7 @@ function setUp(options: Partial<QueueOptions> = {}) {
 }
 
 describe('a queue', () => {
-  it('runs a key once at a time, and once more where it was added meanwhile', async () => {
+  it('runs a key once at a time, and once more if it was added meanwhile', async () => {
     const { queue, begun, end } = setUp();
     queue.add('a');
     for (let times = 0; times < 3; times += 1) queue.add('a');
@@ -50,7 +50,7 @@ describe('a queue', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('runs as many at once as it may, and drops none of the others', async () => {
+  it('runs at most atOnce keys and keeps the others', async () => {
     const { queue, begun, end } = setUp({ atOnce: 2 });
     for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
     await settle();
@@ -62,7 +62,7 @@ describe('a queue', () => {
     expect(begun).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('waits twice as long after each failure of a key, half a minute at most, and no other waits', async () => {
+  it('doubles the backoff of a failing key up to 30 seconds, without delaying other keys', async () => {
     const { queue, begun, failed, fail, clock, end } = setUp();
     queue.add('a');
     for (let times = 0; times < 7; times += 1) {
@@ -84,7 +84,7 @@ describe('a queue', () => {
     expect(failed.at(-1)).toEqual(['a', seconds(1)]);
   });
 
-  it('runs a key again after the time that it asks for, or sooner when something changes', async () => {
+  it('runs a key again after the requested time, or sooner when it is added', async () => {
     const { queue, begun, clock, end } = setUp();
     queue.add('a');
     await settle();
@@ -101,7 +101,7 @@ describe('a queue', () => {
     expect(begun).toHaveLength(3);
   });
 
-  it('takes the earliest of several times', async () => {
+  it('uses the earliest of several times', async () => {
     const { queue, begun, clock } = setUp();
     queue.add('a', minutes(3));
     queue.add('a', minutes(1));
@@ -112,7 +112,7 @@ describe('a queue', () => {
     expect(begun).toEqual(['a']);
   });
 
-  it('gathers what happens to a key within its pause', async () => {
+  it('merges additions of a key within the settle time', async () => {
     const { queue, begun, clock, end } = setUp({ settle: seconds(1) });
     queue.add('a');
     await settle();
@@ -128,7 +128,7 @@ describe('a queue', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  it('ends what is at work when it is closed, and begins nothing afterwards', async () => {
+  it('aborts the running key when it is closed, and starts nothing afterwards', async () => {
     const { queue, begun, failed, clock } = setUp({ atOnce: 1 });
     queue.add('a');
     queue.add('b');
@@ -142,7 +142,7 @@ describe('a queue', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  it('is closed only once what is at work has ended', async () => {
+  it('is closed once the running key has ended', async () => {
     const ending = Promise.withResolvers<Result>();
     const { queue } = setUp({ reconcile: () => ending.promise });
     queue.add('a');
@@ -156,7 +156,7 @@ describe('a queue', () => {
     expect(seen).toEqual(['ended', 'closed']);
   });
 
-  it('remembers nothing of keys that have run', async () => {
+  it('leaves no timer behind after its keys have run', async () => {
     const { queue, clock } = setUp({ reconcile: () => Promise.resolve({}), settle: seconds(1) });
     for (let number = 0; number < 50; number += 1) queue.add(`${number}`);
     await settle();

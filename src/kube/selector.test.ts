@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { selectorText } from './selector.ts';
 
 it.each<[string, unknown, string | undefined]>([
-  ['none', undefined, undefined],
-  ['an empty one', {}, ''],
-  ['labels', { matchLabels: { a: '', b: 'c' } }, 'a=,b=c'],
+  ['undefined', undefined, undefined],
+  ['an empty selector', {}, ''],
+  ['matchLabels', { matchLabels: { a: '', b: 'c' } }, 'a=,b=c'],
   [
-    'rules',
+    'matchExpressions',
     {
       matchExpressions: [
         { key: 'a', operator: 'In', values: ['x', 'y'] },
@@ -17,6 +17,6 @@ it.each<[string, unknown, string | undefined]>([
     },
     'a in (x,y),b notin (z),c,!d',
   ],
-])('a label selector in the words of a request: %s', (_, selector, text) => {
+])('formats a label selector as a query parameter: %s', (_, selector, text) => {
   expect(selectorText(selector)).toBe(text);
 });

@@ -7,7 +7,7 @@ const live = new AbortController().signal;
 const ref = { kind: nodes, name: 'a' };
 const node = (uid: string) => ({ metadata: { name: 'a', uid } });
 
-it('reads an object again, and none that has its name from one that is gone', async () => {
+it('reads an object again, but not a new one of the same name', async () => {
   const kube = fakeKube().put(nodes, node('1'));
   expect(await readAgain(kube, ref, node('1'), live)).toMatchObject(node('1'));
   kube.drop(ref);
@@ -16,7 +16,7 @@ it('reads an object again, and none that has its name from one that is gone', as
   expect(await readAgain(kube, ref, node('1'), live)).toBeUndefined();
 });
 
-it('changes nothing of an object that has changed since it was read', async () => {
+it('does not patch an object that has changed since it was read', async () => {
   const kube = fakeKube().put(nodes, node('1'));
   const [seen = node('1')] = kube.objectsOf(nodes);
   const patch = patchOf(seen, { metadata: { labels: { a: 'b' } } });
