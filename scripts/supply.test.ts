@@ -1,5 +1,5 @@
-// What gets into the program and its image from outside: each by a checksum, and without running
-// anything.
+// Everything external that enters the program and its image has a checksum and runs no install
+// script.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
@@ -26,7 +26,7 @@ const packagesOf = (folder: string): Packages => ({
 
 const ours = packagesOf('');
 
-/** What a package could bring in unseen. */
+/** Packages without a checksum or with an unlisted install script. */
 function findingsIn({ lock, allowScripts, npmrc }: Packages): readonly string[] {
   const installed = Object.entries(lock.packages)
     .filter(([path]) => path !== '')
@@ -54,7 +54,7 @@ const withPackage = (path: string, entry: LockedPackage): Packages => ({
 const integrity = 'sha512-AAAA';
 
 describe('npm packages', () => {
-  it('come by checksum, and none runs a script that is not named', () => {
+  it('have checksums, and no install script runs that is not listed', () => {
     expect(findingsIn(ours)).toEqual([]);
   });
 
@@ -76,7 +76,7 @@ describe('npm packages', () => {
 });
 
 describe('the image', () => {
-  it('is files that were chosen in a stage, of the packages of the lock file', () => {
+  it('is built in stages from the packages of the lock file', () => {
     const lines = read('Containerfile').match(/^(?:FROM|RUN) .*$/gm);
     expect(lines).toEqual([
       'FROM ${BASE} AS base',

@@ -3,14 +3,14 @@ import { Fault, faultPlan } from './fault.ts';
 
 const get = (path: string) => ({ method: 'GET', path, body: '' });
 
-describe('a plan of faults', () => {
-  it('hits only what `on` names', () => {
+describe('a fault plan', () => {
+  it('hits only requests that match `on`', () => {
     const plan = faultPlan([Fault.parse({ kind: 'status', status: 503, on: '^GET /ignition' })]);
     expect(plan.decide(get('/cluster'))).toBeUndefined();
     expect(plan.decide(get('/ignition'))).toMatchObject({ kind: 'status', status: 503 });
   });
 
-  it('ends after its time, counted from the first hit', () => {
+  it('ends after its duration, counted from the first hit', () => {
     let now = 1000;
     const plan = faultPlan([Fault.parse({ kind: 'hang', forSeconds: 30 })], () => now);
     now = 50_000;
@@ -28,7 +28,7 @@ describe('a plan of faults', () => {
     expect(plan.hits()).toBe(1);
   });
 
-  it('begins with the request that `from` names, body included', () => {
+  it('begins with the request whose body matches `from`', () => {
     const plan = faultPlan([Fault.parse({ kind: 'refuse', from: '"30%"', forSeconds: 5 })]);
     expect(plan.decide(get('/progress'))).toBeUndefined();
     expect(plan.decide({ method: 'PUT', path: '/progress', body: '{"info":"30%"}' })).toMatchObject(
@@ -36,7 +36,7 @@ describe('a plan of faults', () => {
     );
   });
 
-  it('takes a fault while it runs', () => {
+  it('accepts a fault at run time', () => {
     const plan = faultPlan([]);
     expect(plan.decide(get('/'))).toBeUndefined();
     plan.add(Fault.parse({ kind: 'slow', delaySeconds: 1 }));

@@ -31,7 +31,7 @@ describe('a stage of finalizing', () => {
     expect(decision).toMatchObject(kind === 'changed' ? { kind } : { kind, status: 400 });
   });
 
-  it('may be lower than before, and keeps its start when it is sent again', () => {
+  it('may be lower than before, and keeps its start time when it is repeated', () => {
     const later: ClusterRecord = {
       ...finalizing,
       finalizing: { stage: 'Adding router ca', isTimedOut: false, startedAt: 5 },
@@ -68,12 +68,12 @@ describe('the certificates of the ingress', () => {
     ['finalizing', 'TEFC', { status: 500 }],
     ['finalizing', pem, { cluster: { hasIngressCa: true } }],
     ['installed', pem, { cluster: { hasIngressCa: true } }],
-  ] as const)('in status %s: %#', (status, text, end) => {
+  ] as const)('in status %s: case %#', (status, text, end) => {
     expect(decideIngressCa({ ...finalizing, status }, text)).toMatchObject(end);
   });
 });
 
-describe('what the controller says of the end', () => {
+describe('decideCompletion', () => {
   it.each([
     ['finalizing', true, { cluster: { status: 'finalizing' } }],
     ['installed', true, { cluster: { status: 'installed' } }],
@@ -85,7 +85,7 @@ describe('what the controller says of the end', () => {
   });
 });
 
-describe('a cluster is installed', () => {
+describe('a cluster', () => {
   const host = hostSeed({ clusterId: 'c', infraEnvId: 'i', hostname: 'm', role: 'master' });
   const whole: ClusterRecord = {
     ...finalizing,
@@ -98,15 +98,15 @@ describe('a cluster is installed', () => {
   const done = [{ ...host, status: 'installed' as const }];
 
   it.each<readonly [string, ClusterRecord, readonly HostRecord[], boolean]>([
-    ['when all is complete; an operator of users may have failed', whole, done, true],
-    ['not without the ingress', { ...whole, hasIngressCa: false }, done, false],
+    ['is complete even if an OLM operator has failed', whole, done, true],
+    ['is not complete without the ingress CA', { ...whole, hasIngressCa: false }, done, false],
     [
-      'not without an operator of its own',
+      'is not complete without its builtin operators',
       { ...whole, operators: finalizing.operators },
       done,
       false,
     ],
-    ['not while a host is continuing', whole, [...done, host], false],
+    ['is not complete while a host is installing', whole, [...done, host], false],
   ])('%s', (...[, cluster, hosts, expected]) => {
     expect(isComplete(cluster, hosts)).toBe(expected);
   });

@@ -35,13 +35,13 @@ const rows: readonly Row[] = [
     expected: changedTo({ stage: 'Waiting for bootkube' }),
   },
   {
-    name: 'stages may be left out on the way up',
+    name: 'stages may be skipped',
     host: { ...master, ...underWay, stage: 'Installing' },
     stage: 'Rebooting',
     expected: changedTo({ stage: 'Rebooting', stageStartedAt: 77 }),
   },
   {
-    name: 'the same stage and text changes nothing',
+    name: 'the same stage and text change nothing',
     host: { ...master, status: 'error', stage: 'Installing', stageInfo: 'master' },
     stage: 'Installing',
     info: 'master',
@@ -55,14 +55,14 @@ const rows: readonly Row[] = [
     expected: changedTo({ stageInfo: '7%', stageStartedAt: 5, stageUpdatedAt: 77 }),
   },
   {
-    name: 'a new text of the same stage is taken in any status, which stays',
+    name: 'a new text of the same stage is accepted in any status and keeps the status',
     host: { ...master, status: 'cancelled', stage: 'Installing' },
     stage: 'Installing',
     info: 'x',
     expected: changedTo({ status: 'cancelled', stageInfo: 'x' }),
   },
   {
-    name: 'a lower stage',
+    name: 'a lower stage is refused',
     host: { ...master, ...underWay, stage: 'Writing image to disk' },
     stage: 'Installing',
     expected: refused(
@@ -70,7 +70,7 @@ const rows: readonly Row[] = [
     ),
   },
   {
-    name: 'a stage of another role',
+    name: 'a stage of another role is refused',
     host: { ...master, ...underWay, stage: 'Writing image to disk' },
     stage: 'Waiting for control plane',
     expected: refused(
@@ -84,7 +84,7 @@ const rows: readonly Row[] = [
     expected: changedTo({ stage: 'Waiting for control plane' }),
   },
   {
-    name: 'a worker copies no registry',
+    name: 'a worker has no stage for copying the registry',
     host: { ...worker, ...underWay, stage: 'Writing image to disk' },
     stage: 'Copying registry data to disk',
     expected: refused(
@@ -92,27 +92,27 @@ const rows: readonly Row[] = [
     ),
   },
   {
-    name: 'a single node knows no Configuring',
+    name: 'a single node has no stage Configuring',
     host: { ...bootstrap, ...underWay, stage: 'Rebooting' },
     stage: 'Configuring',
     context: { isSingleNode: true },
     expected: refused(`Stages Configuring isn't available for host role master bootstrap true`),
   },
   {
-    name: 'a new stage of a cancelled host',
+    name: 'a new stage of a cancelled host is refused',
     host: { ...master, status: 'cancelled', stage: 'Installing' },
     stage: 'Writing image to disk',
     expected: refused(`Can't set progress <Writing image to disk> to host in status <cancelled>`),
   },
   {
-    name: 'a second Failed',
+    name: 'a second Failed is refused',
     host: { ...master, status: 'error', stage: 'Installing' },
     stage: 'Failed',
     info: 'again',
     expected: refused(`Can't set progress <Failed> to host in status <error>`),
   },
   {
-    name: 'Failed keeps the stage and tells the text',
+    name: 'Failed keeps the stage and sets the status text',
     host: { ...master, ...underWay, stage: 'Writing image to disk', stageInfo: '7%' },
     stage: 'Failed',
     info: 'disk.busy',
@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
     expected: changedTo({ status: 'installing-in-progress' }),
   },
   {
-    name: 'version 1 knows no waiting workers',
+    name: 'version 1 has no stage for waiting workers',
     host: { ...worker, ...underWay, stage: 'Writing image to disk' },
     stage: 'Waiting for control plane',
     context: { api: 'v1' },
@@ -191,7 +191,7 @@ describe('a cluster that is being installed', () => {
       expected: 'finalizing',
     },
     {
-      name: 'waits for two of its workers',
+      name: 'waits for two workers',
       hosts: [...masters('installed'), ...workers('installed', going, going)],
       expected: 'installing',
     },
@@ -201,13 +201,13 @@ describe('a cluster that is being installed', () => {
       expected: 'finalizing',
     },
     {
-      name: 'does not count a host that was disabled',
+      name: 'does not count a disabled host',
       hosts: [...masters('installed', 'disabled'), ...workers('installed', 'installed')],
       expected: 'finalizing',
     },
-    { name: 'fails with one master', hosts: masters('error', going, going), expected: 'error' },
+    { name: 'fails when a master fails', hosts: masters('error', going, going), expected: 'error' },
     {
-      name: 'fails when fewer than two workers are left',
+      name: 'fails when fewer than two workers remain',
       hosts: [...masters(going), ...workers('error', going)],
       expected: 'error',
     },
@@ -231,11 +231,11 @@ describe('a cluster that is being installed', () => {
     [waiting, masters(going, 'installed'), 'installing'],
     [waiting, [...masters('installed'), ...workers('installed', 'installed', going)], 'finalizing'],
     [waiting, masters('error', going), 'error'],
-  ] as const)('that is %s waits for a person with its hosts', (status, hosts, expected) => {
+  ] as const)('in status %s follows its hosts, case %#', (status, hosts, expected) => {
     expect(settle({ cluster: { ...cluster, status }, hosts }).cluster.status).toBe(expected);
   });
 
-  it('takes its hosts with it when it fails', () => {
+  it('fails its hosts when it fails', () => {
     const after = settle({ cluster, hosts: masters('error', going, 'installed', 'disabled') });
     expect(after.hosts.map(({ status }) => status)).toEqual([
       'error',
@@ -246,7 +246,7 @@ describe('a cluster that is being installed', () => {
     expect(after.hosts[1]?.statusInfo).toBe('Host is part of a cluster that failed to install');
   });
 
-  it('stays as it is when it was cancelled', () => {
+  it('stays unchanged when it is cancelled', () => {
     const view = { cluster: { ...cluster, status: 'cancelled' as const }, hosts: masters('error') };
     expect(settle(view)).toBe(view);
   });

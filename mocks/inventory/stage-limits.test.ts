@@ -22,13 +22,13 @@ it.each([
   ['Waiting for bootkube', 60, 'error'],
   ['Rebooting', 40, 'installing-pending-user-action'],
   ['Waiting for ignition', 1440, 'error'],
-])('a host at %s is late after %i minutes: %s', (stage, limit, status) => {
+])('a host at %s times out after %i minutes: %s', (stage, limit, status) => {
   const check = { waitsForUser: false };
   expect(timedOut(at(stage), { ...check, now: limit * minute })).toBeUndefined();
   expect(timedOut(at(stage), { ...check, now: limit * minute + 1 })).toMatchObject({ status });
 });
 
-it('waits for a user, where one has to act', () => {
+it('has no timeout while a user has to act or after Done, except at Configuring', () => {
   const now = 61 * minute;
   expect(timedOut(at('Waiting for bootkube'), { now, waitsForUser: true })).toBeUndefined();
   expect(timedOut(at('Configuring'), { now, waitsForUser: true })).toMatchObject({
@@ -37,7 +37,7 @@ it('waits for a user, where one has to act', () => {
   expect(timedOut(at('Done'), { now, waitsForUser: false })).toBeUndefined();
 });
 
-it('fails the cluster with its master; a changed text begins the time again, the same one does not', () => {
+it('fails the cluster with its master; only a changed text restarts the timeout', () => {
   let now = 0;
   const cluster = clusterSeed();
   const host = hostSeed({

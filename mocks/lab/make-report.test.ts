@@ -14,16 +14,16 @@ const scenario = (expected: object): Scenario =>
     expect: expected,
   });
 
-describe('what a run is held against', () => {
+describe('differencesOf', () => {
   it.each([
     {
-      name: 'a node where nodes are expected',
+      name: 'accepts an installed host',
       expected: { outcome: 'installed' },
       seen: { outcome: 'installed' as const, hosts: [hostReport({})] },
       differences: [],
     },
     {
-      name: 'a failure with another code',
+      name: 'reports a failure with another code',
       expected: {
         outcome: 'failed',
         hosts: { m1: { outcome: 'failed', failure: 'disk.busy' } },
@@ -35,19 +35,19 @@ describe('what a run is held against', () => {
       differences: ['m1: failure: disk.missing instead of disk.busy'],
     },
     {
-      name: 'a host that was to be stopped',
+      name: 'reports a host that was expected to be stopped',
       expected: { outcome: 'failed' },
       seen: { outcome: 'failed' as const, hosts: [hostReport({})] },
       differences: ['m1: done instead of stopped'],
     },
     {
-      name: 'a command that no stand-in knows',
+      name: 'reports a command without a stand-in',
       expected: { outcome: 'installed' },
       seen: { outcome: 'installed' as const, hosts: [hostReport({ unknownCommands: ['frob'] })] },
       differences: ['m1: the lab does not know: frob'],
     },
     {
-      name: 'a host that does not run what was built',
+      name: 'reports a host that does not run the built image',
       expected: { outcome: 'installed', hosts: { m1: { outcome: 'done', system: 'built' } } },
       seen: { outcome: 'installed' as const, hosts: [hostReport({ system: 'stock' })] },
       differences: ['m1: system: stock instead of built'],
@@ -57,7 +57,7 @@ describe('what a run is held against', () => {
   });
 });
 
-it('has a wait that was not over as one that its host was in, with its time', () => {
+it('reports an unfinished wait with its duration', () => {
   const wait = { sentence: '2 masters are ready', status: '1 of 2', since: 1000, limit: hours(1) };
   const step = { step: 'a/b', title: 'b', since: 0, attempt: 1, lastWait: wait } as const;
   const { waits } = reportOfHost(
@@ -81,7 +81,7 @@ it('has a wait that was not over as one that its host was in, with its time', ()
   expect(waits).toEqual(['was waiting until 2 masters are ready: 1 of 2, for 4 s of at most 1 h']);
 });
 
-describe('what a host should have said while it waited', () => {
+describe('an expected wait status', () => {
   const times = { at: 0, waited: 0, limit: 1 };
   const updated = { type: 'wait.updated' as const, run: 'r', step: 's', sentence: 'w', ...times };
   const plan = HostSpec.parse({ name: 'm1', role: 'master' });
@@ -91,14 +91,14 @@ describe('what a host should have said while it waited', () => {
     ['no route', []],
     ['^no .* r.test$', []],
     ['denied', ['m1 never said while it waited: denied']],
-  ])('is found by a pattern: %s', (pattern, missing) => {
+  ])('is matched by a pattern: %s', (pattern, missing) => {
     const m1 = { outcome: 'done', statuses: [pattern] };
     expect(unsaid(scenario({ outcome: 'installed', hosts: { m1 } }), hosts)).toEqual(missing);
   });
 });
 
-describe('faults that did not strike', () => {
-  it('are differences, each with its moment', () => {
+describe('faults that did not occur', () => {
+  it('are reported with their moment', () => {
     const fault = { kind: 'agent-killed', host: 'b1' } as const;
     const plan = HostSpec.parse({ name: 'b1', role: 'bootstrap' });
     const faults = [
@@ -112,8 +112,8 @@ describe('faults that did not strike', () => {
   });
 });
 
-describe('what the service has of a cluster', () => {
-  it('is a line for each thing that it knows', () => {
+describe('serviceLines', () => {
+  it('has a line for each fact of the service', () => {
     const store = inventoryStore({ cluster: clusterSeed({ status: 'finalizing' }), hosts: [] });
     const bytes = new TextEncoder().encode('must-gather');
     store.addControllerLogs({ filename: 'x', contentType: '', bytes });

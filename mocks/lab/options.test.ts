@@ -11,7 +11,7 @@ describe('the options of the lab', () => {
     [['--vm', '--scenario', 'one-master', '--os-config', 'os.yaml'], { osConfig: 'os.yaml' }],
     [['--vm', '--no-service'], { isWithoutService: true }],
     [['--capi', '--page'], { isByCapi: true, isPage: true }],
-  ])('%j are %o', (args, options) => {
+  ])('%j are read as %o', (args, options) => {
     expect(readOptions(args)).toMatchObject(options);
   });
 

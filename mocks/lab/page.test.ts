@@ -7,7 +7,7 @@ import { inventoryStore } from '../inventory/store.ts';
 import { openLabPage } from './page.ts';
 import type { ShownRun } from './shown-run.ts';
 
-it('has the command that reads the logs of a host, and says that the API server has ended', async () => {
+it('shows the command that reads the logs of a host, and that the API server has ended', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-page-'));
   const file = join(folder, 'run.html');
   try {

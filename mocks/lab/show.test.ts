@@ -46,19 +46,19 @@ const missed: LabReport = {
 
 it.each<[string, LabReport, string | undefined, readonly string[]]>([
   [
-    'a host that failed',
+    'a failed host',
     failed,
     '/tmp/run',
     ['next: unmount it', 'next: scripts/bootwright logs read /tmp/run/m1/root/opt/b.tar.gz'],
   ],
   [
-    'a host whose files are removed',
+    'a host whose files have been removed',
     failed,
     undefined,
     ['logs: removed; scripts/lab --scenario made-up --keep keeps them'],
   ],
   [
-    'an operator',
+    'a failed operator',
     missed,
     '/tmp/run',
     [
@@ -67,7 +67,7 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
       'next: scripts/bootwright logs read /tmp/run/controller-logs.tar.gz',
     ],
   ],
-])('the summary has the next commands for %s', (_, ended, folder, expected) => {
+])('the summary shows the next commands for %s', (_, ended, folder, expected) => {
   const lines = summaryOf(ended, folder)
     .split('\n')
     .map((line) => line.trim());
@@ -75,7 +75,7 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
   expect(lines.join()).not.toContain('operator cvo');
 });
 
-it('says of a host that was stopped why it has no bundle, and where its log is', () => {
+it('shows why a stopped host has no bundle, and where its log is', () => {
   const log = '/tmp/run/m1/agent-1.log';
   const text = summaryOf({ ...failed, hosts: [{ ...host, outcome: 'stopped', log }] }, '/tmp/run');
   expect(text).toContain('reset at the service: "Reset Cluster" in its UI, or POST /api/');
@@ -84,7 +84,7 @@ it('says of a host that was stopped why it has no bundle, and where its log is',
   );
 });
 
-it('says after a failure what its host was waiting for', () => {
+it('shows what a failed host was waiting for', () => {
   const text = summaryOf(failed, undefined);
   expect(text).toMatch(
     /disk\.busy: in use\n[^]*\n +when it ended, it was waiting until 2 masters are ready: 1 of 2, for 4 s/,

@@ -15,7 +15,7 @@ it.each([
   [hundred, 99, 99],
   [[3, 1, 2], 50, 2],
   [[], 99, Number.NaN],
-])('measurements have a value that most do not exceed', (values, percent, most) => {
+])('percentile of %o at %d is %d', (values, percent, most) => {
   expect(percentile(values, percent)).toBe(most);
 });
 
@@ -25,11 +25,11 @@ describe('a figure', () => {
     [ratio, 1.5, true],
     [{ ...ratio, bound: 1.4 }, 1.5, false],
     [{ ...absolute, measured: Number.NaN }, Number.NaN, false],
-  ])('%o is held against its bound by %f: %s', (figure, value, isKept) => {
+  ])('%o has the value %f, within its bound: %s', (figure, value, isKept) => {
     expect([valueOf(figure), isWithin(figure)]).toEqual([value, isKept]);
   });
 
-  it('is a row of the table, and stands out when its bound is not kept', () => {
+  it('is a row of the table, in bold when it exceeds its bound', () => {
     const [, , kept, broken] = renderTable([ratio, { ...absolute, bound: 80 }]).split('\n');
     expect(kept).toBe(
       '| memory | 90.00 MiB | bare: 60.00 MiB | × 1.50 | × 1.5 | yes | `npm run bench -- memory` |',

@@ -27,7 +27,7 @@ const definitionOf = (kind: string): object | undefined =>
 const schemaOf = (kind: string): object =>
   partAt(definitionOf(kind), 'spec', 'versions', '0', 'schema', 'openAPIV3Schema') as object;
 
-it('say the same of a host in each of their kinds', () => {
+it('the definitions have the same host fields in each kind', () => {
   const paths = {
     [controlPlaneType.kind]: ['spec', 'properties', 'configSpec'],
     [bootstrapConfigType.kind]: ['spec'],
@@ -54,7 +54,7 @@ it('say the same of a host in each of their kinds', () => {
 });
 
 /**
- * A schema that takes no field which it does not name, as the API server with strict validation.
+ * A schema that rejects unknown fields, like the API server with strict validation.
  */
 function strict(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -65,11 +65,11 @@ function strict(schema: unknown): unknown {
   return { ...(isClosed ? { additionalProperties: false } : {}), ...Object.fromEntries(inner) };
 }
 
-/** Fields that each object of Kubernetes has. */
+/** Fields that every Kubernetes object has. */
 const common = ['apiVersion', 'kind', 'metadata'].map((name) => [name, {}] as const);
 
 it.each(['OpenShiftControlPlane', 'OpenShiftBootstrapConfigTemplate'])(
-  'the sample has an %s as its definition wants it',
+  'the sample has a valid %s',
   (kind) => {
     const crd = definitionOf(kind);
     const schema = schemaOf(kind);
@@ -85,26 +85,26 @@ it.each(['OpenShiftControlPlane', 'OpenShiftBootstrapConfigTemplate'])(
     expect(partAt(found, 'apiVersion')).toBe(`${group}/${version}`);
     validate(found);
     expect(validate.errors ?? []).toEqual([]);
-    // A field that the definition does not know is not taken.
+    // An unknown field is rejected.
     validate({ ...found, spec: { ...(partAt(found, 'spec') as object), unknown: 1 } });
     expect(validate.errors).toMatchObject([{ keyword: 'additionalProperties' }]);
   },
 );
 
 describe.each(['bootstrap', 'control-plane'] as const)(
-  'what clusterctl installs of the provider %s',
+  'the components of the provider %s',
   (provider) => {
     const installed = objectsIn(`${provider}-components.yaml`);
     const ofKind = (kind: string) => installed.filter((one) => partAt(one, 'kind') === kind);
 
-    it('is in the namespace that the manager takes for its own', () => {
+    it('are in the namespace that the manager expects', () => {
       const named = installed.filter((one) => partAt(one, 'metadata', 'namespace') !== undefined);
       const places = named.map((one) => partAt(one, 'metadata', 'namespace'));
       expect(new Set(places)).toEqual(new Set([namespaceOf(provider)]));
       expect(ofKind('Namespace')).toMatchObject([{ metadata: { name: namespaceOf(provider) } }]);
     });
 
-    it('starts it with flags that it has, and reaches the ports that it listens on', () => {
+    it('start the manager with known flags and declare the ports that it listens on', () => {
       const pod = partAt(ofKind('Deployment')[0], 'spec', 'template', 'spec');
       const [container] = listAt(pod, 'containers');
       const [program, command, ...words] = listAt(container, 'args').map(String);

@@ -25,7 +25,7 @@ const anchorsOf = (path: string): ReadonlySet<string> => {
   return anchors;
 };
 
-/** The links of a page that lead to no file of the tree, or to no heading of it. */
+/** The links of a page to missing files or headings. */
 const brokenLinks = (page: string): readonly string[] =>
   [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
     if (/^[a-z]+:/.test(target)) return [];
@@ -37,8 +37,8 @@ const brokenLinks = (page: string): readonly string[] =>
       : [target];
   });
 
-describe('links of the documents', () => {
-  it.each(pages)('%s leads to files and headings that exist', (page) => {
+describe('links in the documents', () => {
+  it.each(pages)('%s links to existing files and headings', (page) => {
     expect(brokenLinks(page)).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ const pages = await generatedPages();
 const failures = await everyFailure();
 
 describe('generated pages', () => {
-  it.each(Object.entries(pages))('%s is what `npm run docs` writes', (path, text) => {
+  it.each(Object.entries(pages))('%s is up to date with `npm run docs`', (path, text) => {
     expect(readFileSync(resolve(root, path), 'utf8')).toBe(text);
   });
 
@@ -25,7 +25,7 @@ describe('generated pages', () => {
   });
 });
 
-it.each(globSync('docs/*.schema.json', { cwd: root }))('%s has a name of its own', (path) => {
+it.each(globSync('docs/*.schema.json', { cwd: root }))('%s has an $id with its name', (path) => {
   const [, name = ''] = /^docs\/(.+)\.schema\.json$/.exec(path) ?? [];
   const schema = JSON.parse(readFileSync(resolve(root, path), 'utf8')) as object;
   expect(schema).toMatchObject({ $id: `urn:bootwright:${name}` });
@@ -37,10 +37,13 @@ describe('everyFailure', () => {
     expect([...areas]).toEqual(expect.arrayContaining(['cli', 'config', 'disk', 'run', 'command']));
   });
 
-  it.each(failures)('$code reads as all others do', ({ code, title, hint }) => {
-    expect(code).toMatch(/^[a-z0-9-]+\.[a-z0-9-]+$/);
-    expect(title).toMatch(/^[A-Z].*[^.]$/);
-    expect(hint).toMatch(/^[a-z].*[^.]$/);
-    expect(hint, 'a hint names the command to run').not.toMatch(/\brun (?:it |the \w+ )?again/);
-  });
+  it.each(failures)(
+    '$code has the format of a code, a title and a hint',
+    ({ code, title, hint }) => {
+      expect(code).toMatch(/^[a-z0-9-]+\.[a-z0-9-]+$/);
+      expect(title).toMatch(/^[A-Z].*[^.]$/);
+      expect(hint).toMatch(/^[a-z].*[^.]$/);
+      expect(hint, 'a hint names the command to run').not.toMatch(/\brun (?:it |the \w+ )?again/);
+    },
+  );
 });

@@ -21,14 +21,14 @@ describe('findingsInSource', () => {
     expect(words(code)).toEqual(found === undefined ? [] : [found]);
   });
 
-  it('names a word once, and no literal unless asked to', () => {
+  it('reports a word once per line, and literals only on request', () => {
     expect(words('bell(bell);')).toEqual(['1: bell']);
     expect(findingsInSource('a.test.ts', "\nconst a = 'read it anew';", false)).toEqual([]);
   });
 });
 
 describe('findingsInText', () => {
-  it('says what to write instead', () => {
+  it('returns the replacement', () => {
     expect(findingsInText('what it stands for\nMend the file')).toEqual([
       { line: 2, word: 'mend', write: 'fix', text: 'Mend the file' },
     ]);

@@ -58,8 +58,8 @@ const day = (change: Partial<EndedDay> = {}): EndedDay => ({
 const moment = (...nodes: readonly SeenNode[]) => ({ at: 0, nodes });
 const cordoned = { isCordoned: true };
 
-describe('the day after', () => {
-  it('is as it must be', () => {
+describe('dayViolations', () => {
+  it('returns nothing for a correct day', () => {
     const first = moment(
       node('w1', cordoned),
       node('w2'),
@@ -70,14 +70,18 @@ describe('the day after', () => {
 
   it.each<[string, Partial<EndedDay>, string]>([
     [
-      'two nodes of a pool were away',
+      'two nodes of a pool were unavailable at once',
       { moments: [moment(node('w1', cordoned), node('w2', { desired: 'x' }))] },
       'away at once: w1, w2',
     ],
-    ['a host runs what it did', { hosts: [host('w1', { booted: before })] }, 'host w1 runs'],
+    [
+      'a host still runs the old image',
+      { hosts: [host('w1', { booted: before })] },
+      'host w1 runs',
+    ],
     ['a host rebooted twice', { hosts: [host('w1', { restarts: 2 })] }, 'w1 went down 2, not 1'],
     [
-      'a kernel argument lacks',
+      'a kernel argument is missing',
       { hosts: [host('w1', { commandLine: 'rw' })] },
       'kernel of w1 has nothing, not audit=1',
     ],
@@ -90,7 +94,7 @@ describe('the day after', () => {
     ['nothing was built', { pools: [{ ...pool, final: before }] }, 'is the old one, not'],
     ['a budget was broken', { ready: [2, 1, 2] }, 'only 1 of 2 pods'],
     ['a request was refused', { refused: ['get pods'] }, 'refused: get pods'],
-  ])('tells that %s', (_, change, text) => {
+  ])('reports that %s', (_, change, text) => {
     expect(dayViolations(day(change)).join('\n')).toContain(text);
   });
 });

@@ -70,14 +70,14 @@ const withNode = (change: Partial<NodeState>) => ({ nodes: [{ ...node, ...change
 const annotated = (key: string, value: string) =>
   withNode({ node: nodeWith({ [keyOf(key)]: value }) });
 
-describe('the oracle of layered pools', () => {
-  it('finds nothing in a pool at rest', () => {
+describe('violationsOf', () => {
+  it('returns nothing for a pool at rest', () => {
     expect(violationsOf(good)).toEqual([]);
   });
 
   it.each<readonly [string, Partial<PoolState>, string]>([
     ['boots another image', withNode({ booted: 'other' }), 'I1'],
-    ['says another image', annotated('currentImage', 'other'), 'I2'],
+    ['reports another image', annotated('currentImage', 'other'), 'I2'],
     ['records another image on its disk', withNode({ recorded: '' }), 'I2'],
     ['has a MachineOSConfig without status', { osConfig: { ...osConfig, status: {} } }, 'I3'],
     ['is built for another config', { builds: [{ ...build, spec: {} }] }, 'I4'],
@@ -89,13 +89,13 @@ describe('the oracle of layered pools', () => {
       { machineConfigPool: { ...poolWith({}), spec: { ...specOf(rendered), paused: true } } },
       'I7',
     ],
-  ])('tells of a pool or a node that %s', (_, change, id) => {
+  ])('reports a pool or node that %s', (_, change, id) => {
     expect(violationsOf({ ...good, ...change })).toEqual([
       expect.stringMatching(new RegExp(`^invariant ${id} of pool master: `)),
     ]);
   });
 
-  it('tells of a pool whose image was never published', () => {
+  it('reports a pool whose image was never pushed', () => {
     expect(violationsOf({ ...good, final: '' })).toEqual([
       'pool master has no image in its repository',
     ]);
@@ -126,16 +126,20 @@ describe('violationsOfFallback', () => {
   const noted = { metadata: { name: 'm1', annotations: { [keyOf('desiredImage')]: 'x' } } };
 
   it.each<[string, Partial<PoolState>, string | undefined]>([
-    ['a pool that fell back', {}, undefined],
-    ['an image that runs', { nodes: [{ ...node, booted: 'x' }] }, 'node m1 runs x'],
+    ['returns nothing for a pool that fell back', {}, undefined],
+    ['reports a node that runs an image', { nodes: [{ ...node, booted: 'x' }] }, 'node m1 runs x'],
     [
-      'a node that is to run an image',
+      'reports a node with a desired image',
       { nodes: [{ ...node, booted: releaseOs, node: noted }] },
       'node m1 has desiredImage x',
     ],
-    ['nothing that asks for a build', { osConfig: undefined }, 'it has no MachineOSConfig'],
-    ['no build', { jobs: ['build-worker-1'] }, '0 jobs build for it instead of one'],
-  ])('tells of %s', (_, change, what) => {
+    ['reports a missing MachineOSConfig', { osConfig: undefined }, 'it has no MachineOSConfig'],
+    [
+      'reports a missing build job',
+      { jobs: ['build-worker-1'] },
+      '0 jobs build for it instead of one',
+    ],
+  ])('%s', (_, change, what) => {
     const found = violationsOfFallback({ ...pool, ...change });
     expect(found).toEqual(
       what === undefined
