@@ -63,13 +63,13 @@ function describeDefinitions(): void {
     await rig.applyAll([controlPlaneObject(cluster)]);
   });
 
-  it('the infrastructure of masters', async () => {
+  it('refuses another infrastructureRef for masters', async () => {
     expect(await template({ infrastructureRef: { name: 'others' } })).toBe(422);
     expect(await template({ deletion: { nodeDrainTimeoutSeconds: 60 } })).toBe(200);
     expect(await change({ machineTemplate: { metadata: { labels: { rack: 'a' } } } })).toBe(200);
   });
 
-  it('masters are added and not removed, by the scale subresource too', async () => {
+  it('refuses to remove masters or to scale to two, also by the scale subresource', async () => {
     expect([await scale(1), await change({ replicas: 1 }), await scale(2)]).toEqual([
       422, 422, 422,
     ]);
@@ -77,7 +77,7 @@ function describeDefinitions(): void {
     expect(await change({ replicas: 4 })).toBe(422);
   });
 
-  it('a single node until it is installed, by the scale subresource neither', async () => {
+  it('refuses to scale a single node until it is installed, also by the scale subresource', async () => {
     const [name, to] = ['single', { spec: { replicas: 3 } }] as const;
     const single = { ...ref, name };
     const object = controlPlaneObject({ cluster: name, namespace: cluster }, { replicas: 1 });
@@ -99,7 +99,7 @@ function describeDefinitions(): void {
 
   it.each<readonly [string, object, number]>([
     ['no name', configSpec, 200],
-    ['a name that is resolved', named('$METADATA_NAME'), 200],
+    ['a name with a placeholder', named('$METADATA_NAME'), 200],
     ['one name for all masters', named('master'), 422],
     [
       'another inventory',
@@ -113,7 +113,7 @@ function describeDefinitions(): void {
       },
       422,
     ],
-  ])('takes a control plane with %s or not', async (_, more, status) => {
+  ])('validates a control plane with %s: %#', async (_, more, status) => {
     const object = controlPlaneObject(
       { cluster: `plane-${(made += 1)}`, namespace: cluster },
       { configSpec: { ...configSpec, ...more } },
@@ -124,13 +124,13 @@ function describeDefinitions(): void {
   it.each([
     [63, 200],
     [64, 422],
-  ])('takes a control plane whose name has %i characters or not', async (length, status) => {
+  ])('validates a control plane name of %i characters: status %i', async (length, status) => {
     const name = 'a'.repeat(length);
     const object = controlPlaneObject({ cluster: name, namespace: cluster });
     expect(await statusOf(rig.client.create(controlPlanes, object))).toBe(status);
   });
 
-  it('the spec of a config whose data Secret is there', async () => {
+  it('refuses a change of the spec of a config once its data Secret exists', async () => {
     await rig.applyAll(machineObjects({ cluster, name: 'host' }).slice(1, 2));
     const config = { kind: bootstrapConfigs, namespace: cluster, name: 'host' };
     const device = (name: string) =>
@@ -148,40 +148,48 @@ function describeDefinitions(): void {
   const { clusterId: _, ...unknown } = external;
   it.each<readonly [string, BootstrapConfigSpec, number]>([
     ['a disk', { agent, installDevice: '/dev/disk/by-id/a' }, 200],
-    ['the root that runs', { agent, writeMode: 'ExistingRoot' }, 200],
+    ['the existing root', { agent, writeMode: 'ExistingRoot' }, 200],
     ['no disk', { agent }, 422],
     ['hints', { agent, rootDeviceHints: { minSizeGigabytes: 400, rotational: false } }, 200],
-    ['hints that say nothing', { agent, rootDeviceHints: {} }, 422],
-    ['a hint of no address', { agent, rootDeviceHints: { hctl: '0:1' } }, 422],
+    ['empty hints', { agent, rootDeviceHints: {} }, 422],
+    ['an invalid hctl hint', { agent, rootDeviceHints: { hctl: '0:1' } }, 422],
     ['a hint with a comma', { agent, rootDeviceHints: { model: 'A,wwn=5' } }, 422],
-    ['a disk twice', { agent, installDevice: '/dev/a', rootDeviceHints: { wwn: '5' } }, 422],
-    ['no path of a disk', { agent, installDevice: 'vda' }, 422],
+    [
+      'both a disk and hints',
+      { agent, installDevice: '/dev/a', rootDeviceHints: { wwn: '5' } },
+      422,
+    ],
+    ['a disk that is not a path', { agent, installDevice: 'vda' }, 422],
     ['a disk with a command behind it', { agent, installDevice: '/dev/sda;reboot' }, 422],
     ['a disk with a command in it', { agent, installDevice: '/dev/$(reboot)' }, 422],
     ['a path out of /dev', { agent, installDevice: '/dev/../etc/passwd' }, 422],
-    ['a path with a point', { agent, installDevice: '/dev/disk/./sda' }, 422],
-    ['an empty part of a path', { agent, installDevice: '/dev//sda' }, 422],
-    ['a link of udev', { agent, installDevice: '/dev/disk/by-id/nvme-D.1+x:y=z@a#b' }, 200],
+    ['a path with a dot', { agent, installDevice: '/dev/disk/./sda' }, 422],
+    ['a path with an empty part', { agent, installDevice: '/dev//sda' }, 422],
+    ['a udev link', { agent, installDevice: '/dev/disk/by-id/nvme-D.1+x:y=z@a#b' }, 200],
     ['an escaped link', { agent, installDevice: String.raw`/dev/disk/by-partlabel/a\x20b` }, 200],
     ['a name of 63 characters', { ...configSpec, ...named('a'.repeat(63)) }, 200],
     ['a name of 64 characters', { ...configSpec, ...named('a'.repeat(64)) }, 422],
     ['the name localhost', { ...configSpec, ...named('LocalHost.localdomain') }, 422],
-    ['a name that is resolved', { ...configSpec, ...named('$METADATA_NAME.example.com') }, 200],
+    [
+      'a name with a placeholder and a domain',
+      { ...configSpec, ...named('$METADATA_NAME.example.com') },
+      200,
+    ],
     ['a proxy', { ...configSpec, proxy: { httpProxy: 'http://u:p%40w@proxy:3128' } }, 200],
-    ['a proxy of two users', { ...configSpec, proxy: { httpProxy: 'http://u:p@w@proxy' } }, 422],
+    [
+      'a proxy with an unescaped @',
+      { ...configSpec, proxy: { httpProxy: 'http://u:p@w@proxy' } },
+      422,
+    ],
     [
       'another inventory without its address',
       { ...configSpec, inventory: { mode: 'External' } },
       422,
     ],
-    [
-      'another inventory that does not know the cluster',
-      { ...configSpec, inventory: unknown },
-      422,
-    ],
+    ['another inventory without a cluster ID', { ...configSpec, inventory: unknown }, 422],
     ['another inventory without a token', { ...configSpec, inventory: known }, 422],
     ['another inventory', { ...configSpec, inventory: external }, 200],
-  ])('takes a config with %s or not', async (_, spec, status) => {
+  ])('validates a config with %s: %#', async (_, spec, status) => {
     const creation = rig.client.create(bootstrapConfigs, {
       apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1',
       kind: 'OpenShiftBootstrapConfig',

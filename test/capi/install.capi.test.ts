@@ -153,7 +153,7 @@ describe('three masters and two workers', () => {
     for (const host of [...masters, ...workers]) await host[Symbol.asyncDispose]();
   });
 
-  it('makes the bootstrap host first, from files that the installer made once', async () => {
+  it('creates the bootstrap host first and runs the installer once', async () => {
     await rig.applyAll(clusterObjects(cluster, rig.guest.port));
     await rig.applyAll(clusterSecrets(cluster));
     await rig.applyAll([controlPlaneObject(cluster), ...workerObjects(cluster)]);
@@ -169,7 +169,7 @@ describe('three masters and two workers', () => {
     expect(file).toContain('99_role-master.yaml');
   });
 
-  it('boots workers before there is a control plane, and lets them wait for their Ignition', async () => {
+  it('boots workers before the control plane exists and refuses their Ignition', async () => {
     for (let count = 0; count < 2; count += 1) workers.push(await boot(workers, false));
     const [worker] = workers;
     await worker?.report('Starting installation');
@@ -178,7 +178,7 @@ describe('three masters and two workers', () => {
     ).rejects.toMatchObject({ code: 'inventory.not-ready' });
   });
 
-  it('shows what a host reports at its config, its Machine and the control plane', async () => {
+  it('shows the report of a host in its config, its Machine, the control plane and the Cluster', async () => {
     const [bootstrap] = masters;
     await bootstrap?.report('Starting installation');
     await bootstrap?.report('Installing');
@@ -196,7 +196,7 @@ describe('three masters and two workers', () => {
     await Promise.all(all);
   });
 
-  it('makes the other masters once the bootstrap host has a control plane', async () => {
+  it('creates the other masters once the bootstrap host waits for the control plane', async () => {
     const [bootstrap] = masters;
     await bootstrap?.report('Waiting for control plane');
     for (let count = 0; count < 2; count += 1) masters.push(await boot(masters, true));
@@ -210,7 +210,7 @@ describe('three masters and two workers', () => {
     expect(published).toMatchObject({ type: 'cluster.x-k8s.io/secret' });
   });
 
-  it('installs the masters, and takes what the bootstrap host says of them', async () => {
+  it('installs the masters and accepts the reports of the bootstrap host for them', async () => {
     const [bootstrap, ...others] = masters;
     for (const master of others) {
       await master.report('Starting installation');
@@ -235,7 +235,7 @@ describe('three masters and two workers', () => {
     await isTrue(clusters, 'ControlPlaneAvailable');
   });
 
-  it('gives workers their Ignition then', async () => {
+  it('serves the Ignition of workers once the control plane is available', async () => {
     for (const worker of workers) {
       const text = await textIn(
         await worker.inventory.hostIgnition('worker', AbortSignal.timeout(600_000)),
@@ -246,7 +246,7 @@ describe('three masters and two workers', () => {
     }
   });
 
-  it('follows hosts that have rebooted by their nodes', async () => {
+  it('marks rebooted hosts as Ready by their nodes', async () => {
     const [bootstrap] = masters;
     if (bootstrap !== undefined) await joinNode(rig, cluster, bootstrap);
     for (const worker of workers) await joinNode(rig, cluster, worker);
@@ -255,7 +255,7 @@ describe('three masters and two workers', () => {
     await isTrue(clusters, 'Available');
   });
 
-  it('is installed once the operators of its cluster have settled', async () => {
+  it('sets Installed once the cluster operators have settled', async () => {
     const why = (wanted: string) =>
       rig.found({ kind: controlPlanes, ...place }, (object) =>
         conditionOf(object, 'Installed').message.includes(wanted) ? true : undefined,
@@ -267,7 +267,7 @@ describe('three masters and two workers', () => {
     await isTrue(controlPlanes, 'Installed');
   });
 
-  it('says to Prometheus how many hosts are where, and what the managers do', async () => {
+  it('exports metrics of the hosts per stage and of the managers', async () => {
     const [bootstrap = '', controlPlane = ''] = await Promise.all(
       managers.map(({ metrics }) => metrics()),
     );
@@ -277,14 +277,14 @@ describe('three masters and two workers', () => {
     expect(controlPlane).toContain('bootwright_queue_keys{controller="control-plane/reconcile"');
   });
 
-  it('gives core the kubeconfig of the installer', async () => {
+  it('publishes the kubeconfig of the installer', async () => {
     const ref = { kind: secrets, ...place, name: `${cluster}-kubeconfig` };
     const value = textAt(await rig.client.get(ref), 'data', 'value');
     expect(Buffer.from(value, 'base64').toString()).toBe(kubeconfig);
     expect(await hostClient(kubeconfig).list({ kind: nodes })).toHaveLength(5);
   });
 
-  it('replaces a master that a MachineHealthCheck has marked, and the next one joins', async () => {
+  it('replaces a master that a MachineHealthCheck has marked', async () => {
     const [, failing] = masters;
     if (failing === undefined) throw new Error('no master');
     await showEtcd(
@@ -325,7 +325,7 @@ describe('three masters and two workers', () => {
     );
   });
 
-  it('is moved by clusterctl to another management cluster, where nothing is made again', async () => {
+  it('survives clusterctl move without creating or generating anything again', async () => {
     const from = rig;
     former = managers;
     const fileOf = async ({ kube }: Management): Promise<string> => {
@@ -362,7 +362,7 @@ describe('three masters and two workers', () => {
     expect(installer.runs()).toEqual([]);
   });
 
-  it('gets a fourth master once it is asked for', async () => {
+  it('scales up to four masters', async () => {
     const ref = { kind: controlPlanes, ...place, name: cluster };
     await rig.client.merge(ref, { spec: { replicas: 4 } });
     const next = await boot(masters, true);
@@ -378,14 +378,14 @@ describe('three masters and two workers', () => {
     await isTrue(clusters, 'ControlPlaneMachinesReady');
   });
 
-  it('deletes a cluster whole', async () => {
+  it('deletes a cluster with all its objects', async () => {
     await rig.client.remove({ kind: clusters, ...place, name: cluster });
     await rig.gone({ kind: clusters, ...place, name: cluster });
     for (const kind of [capiMachines, controlPlanes, bootstrapConfigs, devMachines])
       expect(await rig.client.list({ kind, ...place })).toEqual([]);
   });
 
-  it('is done by what the accounts may, and they may no more', async () => {
+  it('needs all permissions of the accounts and no others', async () => {
     for (const [index, manager] of managers.entries()) {
       const before = former[index];
       expect([await manager.refused(), await before?.refused()]).toEqual([[], []]);

@@ -1,4 +1,4 @@
-// Managers that die right after a write, and successors, with rights in only one namespace and with
+// Managers that are killed right after a write, and successors, with rights in one namespace and
 // definitions of contract v1beta1 only: the resulting cluster is the same.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -80,7 +80,7 @@ const isTrue = (kind: KubeKind, type: string): Promise<true> =>
   rig.hasCondition([kind, cluster], type);
 
 describe('three masters', () => {
-  it('are made once, whenever a manager dies', async () => {
+  it('are created once, even if a manager is killed', async () => {
     await rig.applyAll(clusterObjects(cluster, rig.guest.port));
     await rig.applyAll([...clusterSecrets(cluster), controlPlaneObject(cluster)]);
     // src/capi/control-plane/crash.test.ts and src/capi/bootstrap cover each write of both.
@@ -104,7 +104,7 @@ describe('three masters', () => {
     expect(made).toContain(machine);
   });
 
-  it('are cared for by the next managers, as a Deployment rolls them, and each report arrives', async () => {
+  it('stay managed during a rolling update of the managers, and no report is lost', async () => {
     const former = managers;
     const holders = async (): Promise<readonly string[]> => {
       const held = providers.map((one) =>
@@ -164,12 +164,12 @@ describe('three masters', () => {
     expect(await names(devMachines)).toEqual(await names(capiMachines));
   });
 
-  it('have an API that core knows', async () => {
+  it('have an API that core considers initialized', async () => {
     await killAt('control-plane', secrets, (name) => name === `${cluster}-kubeconfig`);
     await isTrue(clusters, 'ControlPlaneInitialized');
   });
 
-  it('go with their cluster', async () => {
+  it('are deleted with their Cluster', async () => {
     await rig.client.remove({ kind: clusters, ...place, name: cluster });
     await managers?.['control-plane'].kill();
     await managers?.['control-plane'].start();
@@ -178,7 +178,7 @@ describe('three masters', () => {
       expect(await names(kind)).toEqual([]);
   });
 
-  it.each(providers)('are asked about by the %s provider in their namespace', async (provider) => {
+  it.each(providers)('are read by the %s provider in their namespace only', async (provider) => {
     const asked = (await managers?.[provider].asked()) ?? [];
     expect(asked.filter(({ status }) => status === 403)).toEqual([]);
     const own = [cluster, `bootwright-${provider}-system`];

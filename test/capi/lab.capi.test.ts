@@ -11,7 +11,7 @@ import { followGuide, shownOn } from '../guides/follow-guide.ts';
 import { isShown } from '../guides/guide.ts';
 import { createTestFolder } from '../guest/rig/test-folder.ts';
 
-it('installs three masters and two workers by the commands of its guide, and shows their objects meanwhile', async () => {
+it('installs three masters and two workers with the commands of the guide, and shows their objects', async () => {
   using folder = createTestFolder('guide-capi');
   const lab = join(folder.path, 'lab.txt');
   const shell = `code=0; sh -euc "$0" > ${lab} || code=$?; cat ${lab}; exit $code`;

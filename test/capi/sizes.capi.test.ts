@@ -1,6 +1,6 @@
-// Acceptance of this project's files by the API server and clusterctl; then clusters with other
-// numbers of masters than three, with the real core: of the same name, in two namespaces, at the
-// same time.
+// The API server and clusterctl accept the files of this project; then two clusters of the same
+// name in two namespaces, with other numbers of masters than three, are installed with the real
+// core.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   assetKeys,
@@ -73,7 +73,7 @@ const domainsIn = async (namespace: string): Promise<readonly string[]> =>
     .map((machine) => textAt(machine, 'spec', 'failureDomain'))
     .toSorted();
 
-describe('two clusters of one name (W4)', () => {
+describe('two clusters of the same name (W4)', () => {
   beforeAll(async () => {
     const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
     node = await startNode(rig, kubeconfig);
@@ -103,7 +103,7 @@ describe('two clusters of one name (W4)', () => {
     await reports(single, 'Starting installation', 'Waiting for bootkube');
   });
 
-  it('one master bootstraps itself', async () => {
+  it('install a single master that bootstraps itself', async () => {
     const [single] = hosts.east;
     if (single === undefined) throw new Error('no host');
     await reports(single, 'Writing image to disk', 'Rebooting');
@@ -113,7 +113,7 @@ describe('two clusters of one name (W4)', () => {
     await rig.hasCondition([bootstrapConfigs, east], 'Ready');
   });
 
-  it('four masters are spread evenly over failure domains', async () => {
+  it('spread four masters evenly over failure domains', async () => {
     const [first] = hosts.west;
     if (first === undefined) throw new Error('no host');
     for (let count = 1; count < 4; count += 1) await install(west, await boot(west));
@@ -123,7 +123,7 @@ describe('two clusters of one name (W4)', () => {
     expect(await domainsIn(west)).toEqual(['a', 'a', 'b', 'c']);
   });
 
-  it('a worker is added to a MachineDeployment of none, and trusts the config servers of today; what is paused stays', async () => {
+  it('add a worker with the current config server CA, and write nothing in a paused Cluster', async () => {
     await rig.client.merge(
       { kind: clusters, namespace: west, name: cluster },
       { spec: { paused: true } },
@@ -151,7 +151,7 @@ describe('two clusters of one name (W4)', () => {
     expect(await writesIn(west)).toEqual(before);
   });
 
-  it('a fifth master comes once the cluster is not paused any more', async () => {
+  it('add a fifth master once the Cluster is unpaused', async () => {
     await rig.client.merge(
       { kind: clusters, namespace: west, name: cluster },
       { spec: { paused: null } },

@@ -90,7 +90,7 @@ async function seen() {
   };
 }
 
-it('is begun with core 1.13: a host installs, and workers wait', async () => {
+it('starts an installation with core 1.13', async () => {
   expect(process.env['CLUSTER_API']).toBe('1.13');
   await rig.applyAll([
     ...clusterObjects(cluster, rig.guest.port),
@@ -131,7 +131,7 @@ it('is begun with core 1.13: a host installs, and workers wait', async () => {
   expect(before.owners).toMatchObject([{ kind: 'Cluster', name: cluster }]);
 });
 
-it('takes reports while core is away, and core 1.14 before the next masters', async () => {
+it('accepts reports without core, and creates the next masters after the upgrade to core 1.14', async () => {
   const [bootstrap] = masters;
   const [worker] = workers;
   await rig.core.stop();
@@ -155,7 +155,7 @@ it('takes reports while core is away, and core 1.14 before the next masters', as
   expect(masters.map(({ role }) => role)).toEqual(['bootstrap', 'master', 'master']);
 });
 
-it('goes on to its end: each Machine once, no host from its begin, no token lost', async () => {
+it('completes with the same Machines and tokens and without a restarted host', async () => {
   const [bootstrap, ...others] = masters;
   for (const [at, { machine }] of masters.entries())
     await rig.client.mergeStatus(

@@ -52,7 +52,7 @@ describe('bad input on the command line', () => {
   it.each([
     ['an unknown flag', `${line} --boot-devise x`, 'cli.unknown-flag', '--boot-device'],
     ['a secret', `${line} --service.token hidden`, 'config.inline-secret', 'tokenFile'],
-    ['certificates that are none', `${line} --cacert /etc/passwd`, 'web.bad-authority', 'PEM'],
+    ['a CA file without certificates', `${line} --cacert /etc/passwd`, 'web.bad-authority', 'PEM'],
   ])('refuses %s', async (...[, words, code, text]) => {
     const stderr = await refused(words.split(' '));
     expect(stderr).toContain(code);
@@ -60,14 +60,14 @@ describe('bad input on the command line', () => {
     expect(stderr).not.toContain('hidden');
   });
 
-  it('names what the contract of 2020 lacks', async () => {
+  it('names the missing settings of the contract of 2020', async () => {
     const stderr = await refused(['-r', 'worker'], { S3_URL: 'http://s', CLUSTER_ID: 'c' });
     expect(stderr).toContain('s3.bucket');
     expect(stderr).toContain('DEVICE=');
   });
 });
 
-it('refuses an unknown key of a file', async () => {
+it('refuses an unknown key in a configuration file', async () => {
   const path = join(folder, 'c.yaml');
   await writeFile(path, 'disk:\n  devise: /dev/sda\n');
   const stderr = await refused([...line.replace('-r worker ', '').split(' '), '--config', path]);

@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 describe('the built program', () => {
-  it('can be executed and has its map and licences beside it', async () => {
+  it('is executable and comes with its source map and licences', async () => {
     expect((await stat(bundle.path)).mode & 0o111).toBe(0o111);
     expect(await readFile(bundle.path, 'utf8')).toMatch(/^#!\/usr\/bin\/env -S .*node .*\n/);
     expect(await readFile(`${bundle.directory}/licences.txt`, 'utf8')).toMatch(/^zod \d/m);
@@ -36,17 +36,17 @@ describe('the built program', () => {
     expect(map.version).toBe(3);
   });
 
-  it('prints help without the rest', async () => {
+  it('prints help from the start file alone', async () => {
     const ended = await bundle.run(['--help'], { path: bundle.startAlone });
     expect(ended).toEqual({ exitCode: 0, stdout: bootwright().helpInformation(), stderr: '' });
   });
 
-  it('prints its version without the rest', async () => {
+  it('prints its version from the start file alone', async () => {
     const ended = await bundle.run(['--version'], { path: bundle.startAlone });
     expect(ended).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it('names the commit that it was built from', async () => {
+  it('prints the commit that it was built from', async () => {
     const { stdout } = await bundle.run(['version', '--format', 'json'], {
       path: bundle.startAlone,
     });
@@ -54,7 +54,7 @@ describe('the built program', () => {
     expect(JSON.parse(stdout)).toMatchObject({ version, commit });
   });
 
-  it('says a sentence to an older Node', async () => {
+  it('refuses an older Node with one line', async () => {
     const pretend = "Object.defineProperty(process.versions, 'node', { value: '22.11.0' })";
     const ended = await bundle.run(['--version'], {
       node: ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`],
@@ -70,7 +70,7 @@ describe('the built program', () => {
       'plan -r worker --boot-device /dev/vda --url http://192.0.2.1 --cluster-id A --host-id B',
     ],
     ['scripts/lab.ts', '--list'],
-  ])('says in one line that the output of %s %s is not written', (file, words) => {
+  ])('reports in one line that the output of %s %s cannot be written', (file, words) => {
     const { exitCode, stderr } = shell('"$0" "$@" > /dev/full', [
       ...[process.execPath, programIn(file), ...words.split(' ')],
     ]);
@@ -80,9 +80,9 @@ describe('the built program', () => {
 
   it.each([
     ['the program', ['dist/bootwright.mjs', 'config', 'schema']],
-    ['a page', ['dist/bootwright.mjs', '--help']],
+    ['the help', ['dist/bootwright.mjs', '--help']],
     ['the list of scenarios', ['scripts/lab.ts', '--list']],
-  ])('ends quietly where nobody reads the output: %s', (_, [file = '', ...words]) => {
+  ])('ends without an error on a closed pipe: %s', (_, [file = '', ...words]) => {
     const line = `exec 3> >(:); wait $!; "$0" "$@" >&3`;
     expect(shell(line, [process.execPath, programIn(file), ...words])).toEqual({
       exitCode: 0,
@@ -91,7 +91,7 @@ describe('the built program', () => {
     });
   });
 
-  it('names the source in the stack of a fault', async () => {
+  it('maps the stack of an unexpected error to the source', async () => {
     const fault =
       'JSON.stringify = () => {' +
       '  const error = new TypeError("boom");' +

@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 const execute = promisify(execFile);
 const top = join(import.meta.dirname, '../..');
 
-it('scripts/bootwright says the commit of its clone, and whether that has changed', async () => {
+it('scripts/bootwright prints the commit of its clone and whether the tree is dirty', async () => {
   const outer = await mkdtemp(join(tmpdir(), 'bootwright-clone-'));
   const clone = join(outer, 'clone');
   const git = async (cwd: string, ...args: readonly string[]) => {

@@ -19,7 +19,7 @@ const line =
   '--role worker --url http://127.0.0.1:1 --cluster-id c --host-id h --boot-device /dev/null';
 
 describe('plan', () => {
-  it('prints the role without a word more', async () => {
+  it('prints the plan of the role to stdout alone', async () => {
     const { exitCode, stdout, stderr } = await bundle.run(['plan', ...line.split(' ')]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toContain('Role worker: ');
@@ -27,7 +27,7 @@ describe('plan', () => {
     expect(stdout).toMatch(/^ +\$ coreos-installer install /m);
   });
 
-  it('is JSON, without the token', async () => {
+  it('prints JSON without the token', async () => {
     const { stdout } = await bundle.run(['plan', ...line.split(' '), '--format', 'json'], {
       environment: { PULL_SECRET_TOKEN: 'hidden-token' },
     });
@@ -62,7 +62,7 @@ describe('config', () => {
     expect(stdout).not.toContain('hidden');
   });
 
-  it('validates a whole line and says what is missing of another', async () => {
+  it('accepts a complete configuration and lists the errors of an incomplete one', async () => {
     expect(await bundle.run(['config', 'validate', ...line.split(' ')])).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/^the configuration is complete$/m) as string,
@@ -75,7 +75,7 @@ describe('config', () => {
 });
 
 describe('status --steps', () => {
-  it('shows what an earlier run did', async () => {
+  it('shows the steps of an earlier run', async () => {
     await mkdir(join(folder, 'opt/install-dir'), { recursive: true });
     const records = [
       { type: 'header', v: 1, role: 'worker', version: '0', fingerprint: 'f', bootId: 'b' },

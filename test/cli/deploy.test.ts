@@ -35,14 +35,14 @@ describe.each(['bootstrap', 'master', 'worker', 'arbiter', 'single-node'])(
       expect(parse(await readFile(file, 'utf8'))).not.toHaveProperty('service');
     });
 
-    it('names the schema of a configuration to an editor', async () => {
+    it('references the configuration schema for editors', async () => {
       const [, path = ''] =
         /^# yaml-language-server: \$schema=(\S+)\n/.exec(await readFile(file, 'utf8')) ?? [];
       const schema = JSON.parse(await readFile(resolve(configs, path), 'utf8')) as object;
       expect(schema).toMatchObject({ $id: 'urn:bootwright:configuration' });
     });
 
-    it('comments out nothing that would be refused', async () => {
+    it('is valid with all its comments enabled', async () => {
       const text = await readFile(file, 'utf8');
       const setting = /^( *)# ( *[a-z]\w*:(?: .*)?)$/gm;
       const open = text.replaceAll(setting, '$1$2').replaceAll('/etc/bootwright', folder);
@@ -61,14 +61,14 @@ describe('deploy/host/bootwright.container', () => {
   const valuesOf = (unit: string, key: string): readonly string[] =>
     [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value = '']) => value);
 
-  it('runs the same image with the same folders as the script', async () => {
+  it('uses the same image and mounts as the script', async () => {
     const [unit, script] = await Promise.all([read('bootwright.container'), read('bootwright.sh')]);
     const [, ...mounts] = script.split(/\s-v /).map((words) => words.split(' ')[0]);
     expect(valuesOf(unit, 'Volume').toSorted()).toEqual(mounts.toSorted());
     expect(script).toContain(` ${valuesOf(unit, 'Image')[0] ?? ''} `);
   });
 
-  it('does not start again what another start cannot fix', async () => {
+  it('does not restart after errors that a restart cannot fix', async () => {
     const { input, unsupported, limit, cluster } = exitCodes;
     expect(valuesOf(await read('bootwright.container'), 'RestartPreventExitStatus')).toEqual([
       [input, unsupported, limit, cluster].join(' '),
@@ -80,19 +80,22 @@ describe('deploy/assisted-service', () => {
   const read = async (name: string): Promise<unknown> =>
     parse(await readFile(join(deploy, 'assisted-service', name), 'utf8'));
 
-  it.each(['images.yaml', 'podman.yml'])('%s sets what the service reads', async (name) => {
-    const { data } = (await read(name)) as { readonly data: Readonly<Record<string, string>> };
-    expect(recorded.variables).toEqual(expect.arrayContaining(Object.keys(data)));
-    expect(Object.keys(data)).toEqual(
-      expect.arrayContaining(['INSTALLER_IMAGE', 'CONTROLLER_IMAGE']),
-    );
-    // The pattern of installer_image in the service's models.InstallCmdRequest.
-    expect(data['INSTALLER_IMAGE']).toMatch(
-      /^(([a-zA-Z0-9\-.]+)(:[0-9]+)?\/)?[a-z0-9._\-/@]+[?:a-zA-Z0-9_\-.]+$/,
-    );
-  });
+  it.each(['images.yaml', 'podman.yml'])(
+    '%s sets only variables that the service reads',
+    async (name) => {
+      const { data } = (await read(name)) as { readonly data: Readonly<Record<string, string>> };
+      expect(recorded.variables).toEqual(expect.arrayContaining(Object.keys(data)));
+      expect(Object.keys(data)).toEqual(
+        expect.arrayContaining(['INSTALLER_IMAGE', 'CONTROLLER_IMAGE']),
+      );
+      // The pattern of installer_image in the service's models.InstallCmdRequest.
+      expect(data['INSTALLER_IMAGE']).toMatch(
+        /^(([a-zA-Z0-9\-.]+)(:[0-9]+)?\/)?[a-z0-9._\-/@]+[?:a-zA-Z0-9_\-.]+$/,
+      );
+    },
+  );
 
-  it('agent-service-config.yaml names the settings to the operator, and the registry', async () => {
+  it('agent-service-config.yaml names the settings and the registry', async () => {
     const { metadata } = (await read('images.yaml')) as { readonly metadata: { name: string } };
     expect(await read('agent-service-config.yaml')).toEqual({
       metadata: { annotations: { [recorded.annotation]: metadata.name } },
@@ -102,7 +105,7 @@ describe('deploy/assisted-service', () => {
 });
 
 describe('deploy/pxe', () => {
-  it('starts the same kernel by iPXE and by GRUB, with the Ignition of another role', async () => {
+  it('boots the same kernel by iPXE and GRUB, with the Ignition of another role', async () => {
     const read = (name: string): Promise<string> => readFile(join(deploy, 'pxe', name), 'utf8');
     const [ipxe, grub] = await Promise.all([read('boot.ipxe'), read('grub.cfg')]);
     const set = new Map(

@@ -42,7 +42,7 @@ const node = (...words: readonly string[]) =>
   });
 
 describe('bootwright node', () => {
-  it('asks nobody when the name that is to be recorded has no digest', async () => {
+  it('refuses to record an image without a digest before it runs a command', async () => {
     await rm(join(folder, 'ran'), { force: true });
     const { exitCode, stderr } = await node('apply', 'registry.example.com/os/node:1', '--record');
     expect([exitCode, stderr.split(':', 2)]).toEqual([2, ['failed', ' os.bad-image-name']]);
@@ -50,7 +50,7 @@ describe('bootwright node', () => {
     await expect(readFile(join(folder, 'ran'), 'utf8')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('ends with the code of what the host lacks', async () => {
+  it('ends with exit code 4 on a host without flock', async () => {
     const { exitCode, stdout, stderr } = await node('rollback', '--reboot');
     // This host has no flock, and so no lock.
     expect([exitCode, stdout]).toEqual([4, '']);

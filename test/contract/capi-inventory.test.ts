@@ -124,8 +124,8 @@ const statusOf = (name: string): BootstrapConfig['status'] =>
 const report = (...[by, of, stage, info = '']: readonly [string, string, Stage, string?]) =>
   agent(by).report(host(of), { stage, info }, signal);
 
-describe('an agent', () => {
-  it('reports stages, which become the conditions of its config by one write each', async () => {
+describe('the agent of a host', () => {
+  it('reports stages, each of which is one write of the conditions of its config', async () => {
     const before = kube.writes.length;
     await report('m1', 'm1', 'Starting installation');
     await report('m1', 'm1', 'Writing image to disk', '61%');
@@ -138,7 +138,7 @@ describe('an agent', () => {
     });
   });
 
-  it('fails with its stage, and begins another attempt afterwards', async () => {
+  it('reports a failure with its stage, and then another attempt', async () => {
     await report('m1', 'm1', 'Writing image to disk', '5%');
     const why = `image.write-failed: ${tokenOf('m1')} no space`;
     await report('m1', 'm1', 'Failed', why);
@@ -151,7 +151,7 @@ describe('an agent', () => {
     expect(statusOf('m1')?.progress?.percent).toBeUndefined();
   });
 
-  it('is written although another has just written the same object', async () => {
+  it('gets its report written while the store is stale', async () => {
     const restore = kube.holdViews();
     for (const stage of ['Installing', 'Writing image to disk'] as const) {
       await report('m1', 'm1', stage);
@@ -160,7 +160,7 @@ describe('an agent', () => {
     restore();
   });
 
-  it('is not refused where many report at once, and few are written at once', async () => {
+  it('gets 90 concurrent reports accepted, with at most 32 concurrent writes', async () => {
     const gate = Promise.withResolvers<void>();
     const original = kube.patch;
     let writing = 0;
@@ -180,7 +180,7 @@ describe('an agent', () => {
     expect(most).toBe(32);
   });
 
-  it('gets its Ignition as a worker once the cluster runs, with the certificate of the day and its own name', async () => {
+  it('gets the Ignition of a worker once the cluster runs, with the current CA and its own name', async () => {
     await expect(agent('w0').hostIgnition('worker', signal)).rejects.toMatchObject({
       code: 'inventory.not-ready',
     });
@@ -201,7 +201,7 @@ describe('an agent', () => {
     await expect(agent('w0').cluster(signal)).resolves.toMatchObject({ kind: 'AddHostsCluster' });
   });
 
-  it('gets no Ignition as a master while masters have one name, and as the bootstrap host no bootstrap.ign', async () => {
+  it('gets neither the Ignition of a master nor bootstrap.ign while two masters have the same name', async () => {
     const machineIn = (name: string): KubeObject =>
       kube.objectsOf(capiMachines).find(({ metadata }) => metadata.name === name) ??
       expect.fail(`there is no Machine ${name}`);
@@ -231,7 +231,7 @@ describe('an agent', () => {
     await agent('m0').clusterFile('bootstrap.ign', signal);
   });
 
-  it('of a paused cluster is asked to come again', async () => {
+  it('is told to retry while the Cluster is paused', async () => {
     putCluster(kube, { spec: { paused: true } });
     await settle(80);
     const answer = await ask('m1', `infra-envs/${cluster}/hosts/config-m1/progress`, {
@@ -243,7 +243,7 @@ describe('an agent', () => {
 });
 
 describe('a host whose agent cannot start', () => {
-  it('reports why its image cannot be pulled, and why podman could not run it', async () => {
+  it('reports why podman could not pull or run its image', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'bootwright-agent-'));
     try {
       const value = Buffer.from((secretOf('w0')['data'] as { value: string }).value, 'base64');
@@ -311,7 +311,7 @@ describe('the log of a host that has failed', () => {
       .objectsOf(secrets)
       .filter(({ metadata }) => metadata.labels?.['bootwright.io/host-log'] === '');
 
-  it('is kept beside its config, which says where, without what is secret', async () => {
+  it('is stored in a Secret that its config names, with secrets masked', async () => {
     await report('w0', 'w0', 'Failed', 'disk.busy: mounted — unmount it');
     const text = `begin\n${tokenOf('w0')}\npassword: hunter2hunter2\nend\r\n\r\nlast\n`;
     expect(await upload('w0', text)).toBe(204);
@@ -330,7 +330,7 @@ describe('the log of a host that has failed', () => {
     expect(findCondition(statusOf('w0')?.conditions, 'Ready')?.message).not.toContain('Secret');
   });
 
-  it('has neither what steers a terminal nor what signs an address', async () => {
+  it('is stripped of terminal escapes, passwords and signatures of URLs', async () => {
     const steering = '\u001b]0;title\u0007\u001b[2J\u202e';
     const line = `${steering}GET https://user:hunter2h@m.example/rhcos.raw?sig=s1gnature&x=1 403`;
     expect(await upload('w0', `${line}\n`)).toBe(204);
@@ -339,7 +339,7 @@ describe('the log of a host that has failed', () => {
       expect(logOf('w0')).not.toContain(word);
   });
 
-  it('of one host takes no place of another, however slowly it is sent', async () => {
+  it('of one host does not block another when it is sent slowly', async () => {
     const ended = new AbortController();
     const slow = () =>
       fetch(`${server.url}/api/assisted-install/v2/clusters/${cluster}/logs?logs_type=host`, {
@@ -359,7 +359,7 @@ describe('the log of a host that has failed', () => {
     await vi.waitFor(async () => expect(await upload('w0', 'the next\n')).toBe(204));
   });
 
-  it('is its end, where it is long', async () => {
+  it('is truncated to its end', async () => {
     const line = `${'x'.repeat(99)}\n`;
     expect(await upload('w0', `the first\n${line.repeat(20_000)}the last\n`)).toBe(204);
     expect(logOf('w0').length).toBeLessThan(65 * 1024);
@@ -371,7 +371,7 @@ describe('the log of a host that has failed', () => {
     ['of another host', 'w0', 'text', { of: 'config-m1' }, 403],
     ['of the controller, by a worker', 'w0', 'text', { type: 'controller' }, 403],
     ['of the controller', 'm0', 'text', { type: 'controller' }, 204],
-    ['of nobody', 'w0', 'text', { type: 'all' }, 422],
+    ['of an unknown type', 'w0', 'text', { type: 'all' }, 422],
   ] as const)('is not kept: %s', async (...[, name, content, more, status]) => {
     expect(
       await upload(name, typeof content === 'string' ? content : new Uint8Array(content), more),
@@ -379,13 +379,13 @@ describe('the log of a host that has failed', () => {
     expect(logs()).toEqual([]);
   });
 
-  it('takes no Secret of somebody else', async () => {
+  it('does not overwrite a Secret of somebody else', async () => {
     putSecret(kube, 'w0-log', { mine: 'x' });
     expect(await upload('w0', 'text')).toBe(409);
     expect(secretOf('w0-log')['data']).not.toHaveProperty('log.gz');
   });
 
-  it('of a paused cluster is asked for again', async () => {
+  it('is refused with 503 while the Cluster is paused', async () => {
     putCluster(kube, { spec: { paused: true } });
     await settle(80);
     expect(await upload('w0', 'text')).toBe(503);
@@ -394,7 +394,7 @@ describe('the log of a host that has failed', () => {
 });
 
 describe('the bootstrap host', () => {
-  it('reads hosts, files and credentials of its cluster, and reports for the others', async () => {
+  it('reads the hosts, files and credentials of its cluster, and reports for other hosts', async () => {
     const inventory = agent('m0');
     const listed = await inventory.namedHosts('master', signal);
     expect(listed.map(({ id, name }) => [id, name])).toEqual([
@@ -429,13 +429,13 @@ const ask = (
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
 
-describe('who may ask for what', () => {
+describe('the authorization of a request', () => {
   const stage = { current_stage: 'Installing' };
   const progress = (env: string, id: string) => `infra-envs/${env}/hosts/${id}/progress`;
   it.each([
     ['no token', '', `clusters/${cluster}`, undefined, 401],
     ['another token', 'x'.repeat(43), `clusters/${cluster}`, undefined, 401],
-    ['a token without end', 'x'.repeat(5000), `clusters/${cluster}`, undefined, 401],
+    ['a token that is too long', 'x'.repeat(5000), `clusters/${cluster}`, undefined, 401],
   ] as const)('%s', async (...[, token, path, body, status]) => {
     expect((await ask('w0', path, body, token)).status).toBe(status);
   });
@@ -472,7 +472,7 @@ describe('who may ask for what', () => {
     expect((await ask(name, path, body)).status).toBe(status);
   });
 
-  it('a Secret that a host only owns lets nobody in', async () => {
+  it('accepts only a token Secret whose controller is the config', async () => {
     const { metadata, ...rest } = secretOf('w0-agent');
     const token = 'of somebody else';
     const hash = createHash('sha256').update(token).digest('hex');
@@ -493,7 +493,7 @@ describe('who may ask for what', () => {
     expect(await status()).toBe(200);
   });
 
-  it('a worker whose name no node may have gets no Ignition', async () => {
+  it('refuses Ignition to a worker with an invalid node name', async () => {
     putCluster(kube, { plane: running });
     const name = `${'a'.repeat(60)}.example.com`;
     putHost(kube, 'w0', { spec: { nodeRegistration: { name } } });
@@ -504,7 +504,7 @@ describe('who may ask for what', () => {
     expect(answer.headers.get('retry-after')).toBe('10');
   });
 
-  it('a host gets no files of a former control plane of the name', async () => {
+  it('refuses the files of a former control plane of the same name', async () => {
     const { metadata, ...rest } = assetsSecret();
     const ownerReferences = [{ uid: 'former', controller: true }];
     const owned = { ...metadata, ownerReferences };
@@ -515,7 +515,7 @@ describe('who may ask for what', () => {
     expect((await ask('m0', file)).status).toBe(409);
   });
 
-  it('a host that asks for too much waits, and no other does', async () => {
+  it('limits the rate of each host separately', async () => {
     const answers = await Promise.all(
       Array.from({ length: 110 }, () => ask('w0', `clusters/${cluster}`)),
     );
@@ -525,7 +525,7 @@ describe('who may ask for what', () => {
     expect((await ask('w0', `clusters/${cluster}`)).status).toBe(200);
   });
 
-  it('a host whose token was not seen yet is to come again, and nobody else is', async () => {
+  it('asks only a host with a valid but unseen token to retry', async () => {
     const path = progress(cluster, 'config-w0');
     const { get } = stores.tokens;
     Object.assign(stores.tokens, { get: () => undefined, by: () => [] });
@@ -538,7 +538,7 @@ describe('who may ask for what', () => {
     expect((await ask('w0', path, stage)).status).toBe(401);
   });
 
-  it('a token dies with its config, and once the host is done', async () => {
+  it('rejects the token of a host that is Done or whose config is deleted', async () => {
     const token = tokenOf('w0');
     await report('m0', 'w0', 'Done');
     await settle(80);

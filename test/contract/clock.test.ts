@@ -10,10 +10,10 @@ const clocks: readonly [string, () => Clock][] = [
   ['the quick clock', () => quickClock()],
 ];
 
-describe.each(clocks)('%s keeps the contract of the clock port', (_, make) => {
+describe.each(clocks)('%s implements the clock port', (_, make) => {
   const forever = new AbortController().signal;
 
-  it('rejects with the reason of a signal that aborts', async () => {
+  it('rejects with the abort reason', async () => {
     const clock = make();
     const controller = new AbortController();
     const reason = new Error('enough');
@@ -23,7 +23,7 @@ describe.each(clocks)('%s keeps the contract of the clock port', (_, make) => {
     await expect(clock.sleep(1, controller.signal)).rejects.toBe(reason);
   });
 
-  it('yields to the event loop, also for no time at all', async () => {
+  it('yields to the event loop, even for a sleep of zero', async () => {
     let hasTurned = false;
     setImmediate(() => (hasTurned = true));
     const clock = make();
@@ -31,14 +31,14 @@ describe.each(clocks)('%s keeps the contract of the clock port', (_, make) => {
     expect(hasTurned).toBe(true);
   });
 
-  it('is at least as late after a sleep as was asked for', async () => {
+  it('sleeps at least as long as requested', async () => {
     const clock = make();
     const before = clock.elapsed();
     await clock.sleep(20, forever);
     expect(clock.elapsed() - before).toBeGreaterThanOrEqual(19);
   });
 
-  it('sleeps longer than a timer of the machine can', async () => {
+  it('sleeps longer than the maximum of setTimeout', async () => {
     const clock = make();
     const controller = new AbortController();
     let isAwake = false;

@@ -11,7 +11,7 @@ const signal = new AbortController().signal;
 const how = { signal, limit: seconds(10) };
 
 describe('the fake host', () => {
-  it('throws for an argv it was not told about, naming those it knows', async () => {
+  it('throws for an unknown argv and lists the known ones', async () => {
     const host = fakeHost().on(['true']).succeeds();
     await expect(host.exec(['rm', '-rf', '/'], how)).rejects.toThrow(/rm -rf \/\n.*\n {2}true/);
     expect(host.unknown).toEqual([['rm', '-rf', '/']]);
@@ -19,7 +19,7 @@ describe('the fake host', () => {
 });
 
 describe('the journal in memory', () => {
-  it('ends the process after an append and keeps what was stored', async () => {
+  it('crashes after an append and keeps the flushed lines', async () => {
     const journal = memoryJournal([], { crashAfter: 2, losesUnflushed: true });
     await journal.append('one', { flush: true });
     await expect(journal.append('two', { flush: false })).rejects.toBeInstanceOf(Crash);
@@ -28,7 +28,7 @@ describe('the journal in memory', () => {
   });
 });
 
-describe('running one step', () => {
+describe('isSafeToRepeat', () => {
   const Size = fact('test.size', z.object({ bytes: z.number() }));
   const measure = step({
     id: 'test/measure',
@@ -46,7 +46,7 @@ describe('running one step', () => {
   });
   const fresh = () => fakeHost().on(['size']).prints('512\n').on(['sync']).succeeds();
 
-  it('the law of safe steps refuses one that adds up', async () => {
+  it('refuses a step that appends', async () => {
     const adding = step({
       ...measure,
       id: 'test/add',

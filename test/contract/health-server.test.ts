@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { serveHealth } from '../../src/adapters/health-server.ts';
 
-it('is ready once the program says so', async () => {
+it('serves /healthz, and /readyz once the program is ready', async () => {
   let isReady = false;
   const health = await serveHealth({ host: '127.0.0.1', port: 0 }, () => isReady);
   const statusOf = async (path: string): Promise<number> =>

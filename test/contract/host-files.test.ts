@@ -25,7 +25,7 @@ everyHost((subject) => {
   describe('files', () => {
     const path = (file: string): string => `${subject().folder}/${file}`;
 
-    it('reads back what was written, with its size and digest', async () => {
+    it('writes a file, returns its size and digest, and reads it back', async () => {
       const written = await subject().host.writeFile(path('text'), 'grüße\n', { signal });
       expect(written).toEqual({
         path: path('text'),
@@ -35,14 +35,14 @@ everyHost((subject) => {
       await expect(subject().host.readText(path('text'), signal)).resolves.toBe('grüße\n');
     });
 
-    it('is private unless told otherwise', async () => {
+    it('has mode 0600 by default', async () => {
       await subject().host.writeFile(path('private'), 'x', { signal });
       await subject().host.writeFile(path('open'), 'x', { signal, mode: 0o644 });
       await expect(subject().modeOf(path('private'))).resolves.toBe(0o600);
       await expect(subject().modeOf(path('open'))).resolves.toBe(0o644);
     });
 
-    it('leaves the old content when the source of the new one breaks', async () => {
+    it('keeps the old content when the source of the new content fails', async () => {
       await subject().host.writeFile(path('kept'), 'old', { signal });
       const broken = async function* broken(): AsyncGenerator<Uint8Array> {
         await Promise.resolve();
@@ -57,7 +57,7 @@ everyHost((subject) => {
       expect(names.filter((one) => one.includes('.part'))).toEqual([]);
     });
 
-    it('lists names in order, and none of a directory that is not there', async () => {
+    it('lists names in order, and nothing for a missing directory', async () => {
       await subject()
         .host.writeFile(path('list/b'), '', { signal })
         .catch(() => undefined);
@@ -66,7 +66,7 @@ everyHost((subject) => {
       await expect(subject().host.list(path('nowhere'), signal)).resolves.toEqual([]);
     });
 
-    it('reads a large file whole, or refuses it by its name', async () => {
+    it('reads a large file completely or refuses it by name', async () => {
       const text = `${'x'.repeat(1023)}\n`.repeat(9 * 1024);
       await subject().host.writeFile(path('large'), text, { signal });
       const outcome = await subject()
@@ -78,7 +78,7 @@ everyHost((subject) => {
       }
     });
 
-    it('removes a file, also one that is not there', async () => {
+    it('removes a file, even if it is missing', async () => {
       await subject().host.writeFile(path('gone'), 'x', { signal });
       await subject().host.remove(path('gone'), signal);
       await subject().host.remove(path('gone'), signal);
@@ -112,7 +112,7 @@ describe('the files of a host below a root', () => {
   });
 
   it.each(['/opt/install-dir/x', '/srv/install-dir/x', '/srv/./../opt/install-dir//x'])(
-    'are reached through links of their folders: %s',
+    'are reached through symlinked directories: %s',
     async (path) => {
       await host().writeFile(path, 'here', { signal });
       await expect(readFile(at('var/opt/install-dir/x'), 'utf8')).resolves.toBe('here');
@@ -124,7 +124,7 @@ describe('the files of a host below a root', () => {
     },
   );
 
-  it('are never those of our own root, wherever a link leads', async () => {
+  it('are never outside the root, wherever a symlink points', async () => {
     const outside = join(tmpdir(), `outside-${process.pid}`);
     await writeFile(outside, 'ours');
     try {
@@ -147,7 +147,7 @@ describe('the files of a host below a root', () => {
     }
   });
 
-  it('are not looked for along links without end', async () => {
+  it('are not followed through a symlink loop', async () => {
     await symlink('/two', at('one'));
     await symlink('one', at('two'));
     await expect(host().readText('/one', signal)).rejects.toMatchObject({ code: 'file.not-read' });
@@ -156,7 +156,7 @@ describe('the files of a host below a root', () => {
     await expect(written).rejects.toMatchObject({ code: 'file.not-written' });
   });
 
-  it('are on the disk with their name and their mode', async () => {
+  it('are flushed with their directory and get their mode despite the umask', async () => {
     const flushed = await watchFlushes();
     const umask = process.umask(0o077);
     try {
@@ -171,8 +171,8 @@ describe('the files of a host below a root', () => {
   it.each([
     ['a link', (part: string) => symlink(at('theirs'), part)],
     ['a pipe', (part: string) => Promise.resolve(execFileSync('mkfifo', [part]))],
-    ['half a file', (part: string) => writeFile(part, 'half')],
-  ])('are written through nothing that has their temporary name: %s', async (_, plant) => {
+    ['a partial file', (part: string) => writeFile(part, 'half')],
+  ])('are not written through an existing temporary file: %s', async (_, plant) => {
     await writeFile(at('theirs'), 'theirs');
     await plant(at('var/opt/.secret.part'));
     await host().writeFile('/opt/secret', 'secret', { signal });
@@ -182,7 +182,7 @@ describe('the files of a host below a root', () => {
     await expect(readdir(at('var/opt'))).resolves.toEqual(['install-dir', 'secret']);
   });
 
-  it('are not waited for where one is a pipe, nor read without end', async () => {
+  it('are refused if they are a pipe or too large', async () => {
     execFileSync('mkfifo', [at('opt/pipe')]);
     await writeFile(at('opt/large'), '');
     // A hole takes no space on the disk.

@@ -9,8 +9,7 @@ everyHost((subject) => {
     const path = (file: string): string => `${subject().folder}/${file}`;
 
     /**
-     * Watches paths until `work` is over; `rung` resolves with the next notification after its
-     * call.
+     * Watches paths until `work` is over; `notified` resolves with the next notification.
      */
     const watching = async (
       paths: readonly string[],
@@ -32,13 +31,13 @@ everyHost((subject) => {
       }
     };
 
-    it('rings once at the beginning, also when nothing is there', async () => {
+    it('notifies once at the start, even for a missing file', async () => {
       const polls: string[] = [];
-      await watching([path('nowhere/at/all')], () => Promise.resolve(void polls.push('rung')));
-      expect(polls).toEqual(['rung']);
+      await watching([path('nowhere/at/all')], () => Promise.resolve(void polls.push('notified')));
+      expect(polls).toEqual(['notified']);
     });
 
-    it('rings when a file comes, changes, is written again and goes', async () => {
+    it('notifies when a file is created, changed, replaced and removed', async () => {
       await watching([path('watched')], async (notified) => {
         await subject().put(path('watched'), 'one');
         await notified();
@@ -54,7 +53,7 @@ everyHost((subject) => {
       await expect(subject().host.readText(path('watched'), signal)).resolves.toBe('again');
     });
 
-    it('rings for a file whose directories come later', async () => {
+    it('notifies for a file whose directories are created later', async () => {
       await watching([path('later/auth/kubeconfig')], async (notified) => {
         await subject().put(path('later/auth/kubeconfig'), 'x');
         do await notified();
@@ -65,7 +64,7 @@ everyHost((subject) => {
       ]);
     });
 
-    it('rings for what a chain of links leads to, and when it leads elsewhere', async () => {
+    it('notifies for the target of a chain of symlinks and for a change of the chain', async () => {
       await subject().put(path('pods/0.log'), 'a');
       await subject().put(path('pods/1.log'), 'a');
       await subject().link(path('middle.log'), 'pods/0.log');
@@ -82,7 +81,7 @@ everyHost((subject) => {
       await expect(subject().host.readText(path('first.log'), signal)).resolves.toBe('abc');
     });
 
-    it('rings no more after the signal', async () => {
+    it('does not notify after the signal', async () => {
       const ending = new AbortController();
       let count = 0;
       const watch = subject().host.watch([path('ended')], () => (count += 1), ending.signal);

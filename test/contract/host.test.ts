@@ -16,7 +16,7 @@ everyHost((subject) => {
   const sh = (text: string, options = {}) =>
     subject().host.exec(['sh', '-c', text], { signal, limit, ...options });
 
-  it('keeps the streams apart and trims them', async () => {
+  it('separates and trims stdout and stderr', async () => {
     await expect(sh(subject().scripts.both)).resolves.toMatchObject({
       exitCode: 0,
       stdout: 'out',
@@ -24,7 +24,7 @@ everyHost((subject) => {
     });
   });
 
-  it('tells lines that end by carriage return or line feed, without empty ones', async () => {
+  it('emits lines that end with carriage return or line feed, without empty ones', async () => {
     const lines: string[] = [];
     await sh(subject().scripts.lines, {
       onLine: (line: string, stream: string) => lines.push(`${stream} ${line}`),
@@ -32,7 +32,7 @@ everyHost((subject) => {
     expect(lines).toEqual(['stderr one', 'stderr two', 'stderr three']);
   });
 
-  it('fails for an exit code that is no answer', async () => {
+  it('fails for an unexpected exit code', async () => {
     await expect(sh('exit 3')).rejects.toMatchObject({
       code: 'command.failed',
       kind: 'host',
@@ -40,12 +40,12 @@ everyHost((subject) => {
     });
   });
 
-  it('accepts the exit codes it was told to', async () => {
+  it('accepts the given exit codes only', async () => {
     await expect(sh('exit 3', { accept: [0, 3] })).resolves.toMatchObject({ exitCode: 3 });
     await expect(sh('exit 0', { accept: [3] })).rejects.toMatchObject({ code: 'command.failed' });
   });
 
-  it('says when there is no such program', async () => {
+  it('reports a missing program', async () => {
     await expect(subject().host.exec(['no-such-program'], { signal, limit })).rejects.toMatchObject(
       {
         code: 'command.not-found',
@@ -53,14 +53,14 @@ everyHost((subject) => {
     );
   });
 
-  it('never shows a secret word in an error', async () => {
+  it('masks secrets in an error', async () => {
     const token = new Secret('planted-token');
     const failing = sh('exit 4', { secrets: [token.reveal()], env: { T: token.reveal() } });
     const error: unknown = await failing.catch((thrown: unknown) => thrown);
     expect(JSON.stringify(error)).not.toContain(token.reveal());
   });
 
-  it('gives a command the variables it is told to, and not our own', async () => {
+  it('passes the given variables to a command and not its own', async () => {
     const text = subject().isReal
       ? 'printf "${PROXY-none}"; test -z "$PULL_SECRET_TOKEN"'
       : 'proxy';
@@ -78,7 +78,7 @@ everyHost((subject) => {
     await expect(running).rejects.toMatchObject({ code: 'command.stopped' });
   });
 
-  it('starts nothing when the signal is aborted already', async () => {
+  it('starts nothing when the signal is already aborted', async () => {
     const run = subject().host.exec(['sh', '-c', 'exit 0'], {
       signal: AbortSignal.abort(new Error('late')),
       limit,
@@ -98,7 +98,7 @@ everyHost((subject) => {
   });
 });
 
-it('gives every command the variables of the installation, and a step may add to them', async () => {
+it('passes the variables of the installation and those of a step to a command', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
   const environment = { PATH: await standInNsenter(directory), no_proxy: 'ours' };
   const variables = { https_proxy: 'http://p.example' };
@@ -119,9 +119,9 @@ const isRunning = async (pid: number): Promise<boolean> => {
 };
 
 it.each([
-  ['what it started', ''],
-  ['what it started, though both ignore the polite signal', 'trap "" TERM; '],
-])('leaves of a command that is stopped not even %s', async (_, trap) => {
+  ['child process', ''],
+  ['child process that ignores SIGTERM', 'trap "" TERM; '],
+])('leaves no %s of a stopped command', async (_, trap) => {
   const control = new AbortController();
   const { promise: child, resolve } = Promise.withResolvers<number>();
   const running = localHost().exec(['sh', '-c', `${trap}sleep 600 & echo $!; wait`], {
@@ -138,7 +138,7 @@ it.each([
   expect(isLeft).toBe(false);
 });
 
-it('asks nothing of a command that may be killed', async () => {
+it('kills a killable command without SIGTERM', async () => {
   const control = new AbortController();
   const lines: string[] = [];
   const script = 'trap "echo asked" TERM; echo ready; while :; do sleep 0.05; done';

@@ -139,7 +139,7 @@ describe('routes over HTTP', () => {
     expect(answer.toLowerCase()).toContain('cache-control: no-store');
   });
 
-  it('answers what a route throws with 500, without a word of it, and continues', async () => {
+  it('answers 500 without details when a route throws, and continues', async () => {
     await using own = await serving();
     const answer = await fetch(`${own.url}/broken`);
     expect([answer.status, await answer.text()]).toEqual([500, '']);
@@ -152,8 +152,8 @@ describe('routes over HTTP', () => {
 describe('bodies of requests', () => {
   it.each([
     ['by its length', 'x'.repeat(1001)],
-    // Much more than the buffers of the connection hold: the client reads the answer all the same.
-    ['while it comes', new Blob(['x'.repeat(8 * 1024 ** 2)]).stream()],
+    // Much more than the buffers of the connection hold: the client still reads the answer.
+    ['while it arrives', new Blob(['x'.repeat(8 * 1024 ** 2)]).stream()],
   ])('are refused with 413 %s', async (_, body) => {
     await using own = await serving();
     const init = { method: 'POST', body, duplex: 'half' } as const;
@@ -162,7 +162,7 @@ describe('bodies of requests', () => {
     expect((await fetch(`${own.url}/healthz`)).status).toBe(200);
   });
 
-  it('are given up with 408 when they do not arrive in time, and their place is free again', async () => {
+  it('are refused with 408 after their deadline, which frees their slot', async () => {
     const slow = { method: 'POST', path: '/slow', bodyLimit: 9, deadline: 100, atOnce: 1 } as const;
     await using own = await serving({ routes: [{ ...slow, answer: size }] });
     const first = await own.open(request('POST /slow', 'Content-Length: 9') + 'half');
@@ -187,7 +187,7 @@ describe('bodies of requests', () => {
     expect(sending.destroyed).toBe(false);
   });
 
-  it('reach a route in pieces as they come', async () => {
+  it('are streamed to a route', async () => {
     const seen: string[] = [];
     await using own = await serving({
       routes: [
@@ -211,7 +211,7 @@ describe('bodies of requests', () => {
   });
 });
 
-describe('work of a server', () => {
+describe('requests at a server', () => {
   /** Routes whose answers wait for the test. */
   function held(atOnce?: number) {
     const entered: AbortSignal[] = [];
@@ -232,7 +232,7 @@ describe('work of a server', () => {
     };
   }
 
-  it('is limited for all routes together', async () => {
+  it('are limited for all routes together', async () => {
     const { entered, open, routes: waiting } = held();
     await using own = await serving({ routes: waiting, atOnce: 1 });
     const first = fetch(`${own.url}/wait`);
@@ -244,7 +244,7 @@ describe('work of a server', () => {
     expect((await fetch(`${own.url}/quick`)).status).toBe(200);
   });
 
-  it('is given up with 503 at its deadline, and counts until it has ended', async () => {
+  it('get 503 at their deadline, and count until their work has ended', async () => {
     const { entered, open, routes: waiting } = held(1);
     await using own = await serving({
       routes: waiting.map((route) => ({ ...route, deadline: 50 })),
@@ -257,7 +257,7 @@ describe('work of a server', () => {
     await expect.poll(() => fetch(`${own.url}/wait`).then(() => entered.length)).toBe(2);
   });
 
-  it('is told when the client is gone', async () => {
+  it('are aborted when the client disconnects', async () => {
     const { entered, open, routes: waiting } = held();
     await using own = await serving({ routes: waiting });
     const client = await own.open(request('GET /wait'));
@@ -267,7 +267,7 @@ describe('work of a server', () => {
     open(undefined);
   });
 
-  it('fails with a code where the address is taken', async () => {
+  it('cannot be served on an address in use', async () => {
     await using own = await serving();
     const listen = { host: '127.0.0.1', port: own.port };
     await expect(serveRoutes({ listen, routes }, () => undefined)).rejects.toMatchObject({
@@ -280,7 +280,7 @@ describe('clients of a server', () => {
   const half = 'GET / HT';
   const get = request('GET /healthz');
 
-  it('are answered while as many half requests as it takes are open: the oldest goes', async () => {
+  it('are answered at the connection limit: the oldest incomplete request is closed', async () => {
     await using own = await serving({ connections: 4 });
     const halves: Socket[] = [];
     for (let count = 0; count < 4; count += 1) halves.push(await own.open(half));
@@ -290,7 +290,7 @@ describe('clients of a server', () => {
     expect(halves.slice(1).map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });
 
-  it('are closed, the slowest first, before unread answers hold too much', async () => {
+  it('are closed when their unread responses exceed the limit', async () => {
     const answer = () => new Response('x'.repeat(6 * 1024 ** 2));
     const routes = [{ method: 'GET', path: '/large', answer } as const];
     await using own = await serving({ routes, waitingBytes: 8 * 1024 ** 2 });
@@ -303,7 +303,7 @@ describe('clients of a server', () => {
     expect((await read.text()).length).toBe(6 * 1024 ** 2);
   });
 
-  it('get no answers for a thousand requests at once', async () => {
+  it('are closed when they pipeline a thousand requests', async () => {
     let answers = 0;
     const answer = () => {
       answers += 1;
@@ -317,7 +317,7 @@ describe('clients of a server', () => {
   });
 });
 
-it('a page whose address is taken leaves nothing that keeps the program', async () => {
+it('a page on an address in use leaves no timer behind', async () => {
   await using own = await serving();
   const timers = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
@@ -371,7 +371,7 @@ describe('routes over HTTPS', () => {
     return line;
   };
 
-  it('follow their certificate, and keep the old one until the new one is right', async () => {
+  it('reload their certificate, and keep the old one while the new one is invalid', async () => {
     using secret = secretFolder();
     const [first, second] = [secret.make(), secret.make()];
     secret.put(first.cert, first.key);
@@ -389,7 +389,7 @@ describe('routes over HTTPS', () => {
     );
   });
 
-  it('answer while as many connections as the server takes shake no hands', async () => {
+  it('are answered at the limit of connections without a TLS handshake', async () => {
     using secret = secretFolder();
     const made = secret.make();
     secret.put(made.cert, made.key);
@@ -409,7 +409,7 @@ describe('routes over HTTPS', () => {
         put('certificate', 'key');
       },
     ],
-  ])('fail with a code where the folder has %s', async (_, prepare) => {
+  ])('fail with a code when the folder has %s', async (_, prepare) => {
     using secret = secretFolder();
     prepare(secret);
     const start = serving({ certificateFolder: secret.folder });

@@ -26,7 +26,7 @@ describe('the address of the relay', () => {
     await close();
   });
 
-  it('is taken away when the run ends', async () => {
+  it('is not served after the run has ended', async () => {
     const run = new AbortController();
     const { close, outcome } = await relay.serve(
       { url: 'https://a.example/b' },
@@ -105,14 +105,14 @@ function cuttingWeb(after: number): Web & { readonly froms: readonly number[] } 
 }
 
 describe('the image relay', () => {
-  it('hands the image on with its length, and knows its digest', async () => {
+  it('serves the image with its length and computes its digest', async () => {
     const relay = await relayOf(fakeWeb().with(url, image), { sha256 });
     const { status, length, content } = await relay.ask('/metal.raw.gz');
     expect([status, length, content.equals(image)]).toEqual([200, String(image.length), true]);
     expect(relay.outcome()).toEqual({ isAsked: true, bytes: image.length, resumed: 0, sha256 });
   });
 
-  it('never gives the end of an image with another digest', async () => {
+  it('withholds the end of an image with a wrong digest', async () => {
     const relay = await relayOf(fakeWeb().with(url, image), { sha256: '0'.repeat(64) });
     const { isWhole, content } = await relay.ask(path);
     expect(isWhole).toBe(false);
@@ -123,13 +123,13 @@ describe('the image relay', () => {
     });
   });
 
-  it('holds all of an image back that is smaller than what is held', async () => {
+  it('reports a wrong digest of a tiny image', async () => {
     const relay = await relayOf(fakeWeb().with(url, 'tiny'), { sha256 });
     await relay.ask(path).catch(() => undefined);
     expect(relay.outcome().failure).toMatchObject({ code: 'image.wrong-digest' });
   });
 
-  it('continues after each cut where the server has ranges', async () => {
+  it('resumes after each cut with range requests', async () => {
     const web = cuttingWeb(1024 * 1024);
     const relay = await relayOf(web, { sha256 });
     expect((await relay.ask(path)).content.equals(image)).toBe(true);
@@ -137,7 +137,7 @@ describe('the image relay', () => {
     expect(relay.outcome()).toMatchObject({ resumed: 3, sha256 });
   });
 
-  it('takes the image by TLS alone where it is to, after each cut too', async () => {
+  it('requests the image by TLS only, even after a cut', async () => {
     const cutting = cuttingWeb(1024 * 1024);
     const asked: unknown[] = [];
     const open: Web['open'] = (address, request) => {
@@ -152,7 +152,7 @@ describe('the image relay', () => {
     ['ignores ranges', image.length, false],
     ['refuses ranges', image.length, true],
     ['sends no length', false, false],
-  ])('gives up after a cut where the server %s', async (_, bytes, refuses) => {
+  ])('gives up after a cut when the server %s', async (_, bytes, refuses) => {
     const open: Web['open'] = (_url, { range }) => {
       if (range === undefined)
         return Promise.resolve(downloadOf(image, { bytes, cut: { after: 2_000_000, error: cut } }));
@@ -173,7 +173,7 @@ describe('the image relay', () => {
   };
   const rest = image.subarray(2_000_000);
 
-  it('continues with a part that does not say its length', async () => {
+  it('resumes with a part without a length', async () => {
     const part = { ...downloadOf(rest, { bytes: false }), wholeBytes: image.length };
     const relay = await relayOf(cutOnce(part));
     await relay.ask(path);
@@ -183,7 +183,7 @@ describe('the image relay', () => {
   it.each<[string, Partial<Download>]>([
     ['the whole', { wholeBytes: 4_000_000 }],
     ['the part', { bytes: 4_000_000 }],
-  ])('refuses the rest of a file of another size of %s', async (_, sizes) => {
+  ])('refuses to resume with another size of %s', async (_, sizes) => {
     const relay = await relayOf(cutOnce({ ...downloadOf(rest), ...sizes }), { sha256 });
     await relay.ask(path);
     expect(relay.outcome().failure).toMatchObject({ code: 'image.cut' });
@@ -191,10 +191,10 @@ describe('the image relay', () => {
 
   it.each<[string, Partial<Download>, Partial<Download>, Partial<RelaySource>, boolean]>([
     ['another ETag', { etag: '"1"' }, { etag: '"2"' }, {}, false],
-    ['another time', { lastModified: 'Mon' }, { lastModified: 'Tue' }, {}, false],
-    ['no ETag any more', { etag: '"1"', lastModified: 'Mon' }, { lastModified: 'Mon' }, {}, true],
-    ['another ETag, where a digest decides', { etag: '"1"' }, { etag: '"2"' }, { sha256 }, true],
-  ])('sees by validators whether the rest is of the same file: %s', async (...given) => {
+    ['another Last-Modified', { lastModified: 'Mon' }, { lastModified: 'Tue' }, {}, false],
+    ['no ETag on resume', { etag: '"1"', lastModified: 'Mon' }, { lastModified: 'Mon' }, {}, true],
+    ['another ETag of an image with a digest', { etag: '"1"' }, { etag: '"2"' }, { sha256 }, true],
+  ])('decides by validators whether to resume: %s', async (...given) => {
     const [, before, now, source, isWhole] = given;
     const part = downloadOf(rest, { bytes: rest.length });
     const relay = await relayOf(cutOnce({ ...part, ...now }, before), source);
@@ -204,7 +204,7 @@ describe('the image relay', () => {
     );
   });
 
-  it('gives up when the source is cut again and again without a new byte', async () => {
+  it('gives up when repeated cuts bring no new byte', async () => {
     const downloads = [
       downloadOf(image, { bytes: image.length, cut: { after: 1000, error: cut } }),
     ];
@@ -222,7 +222,7 @@ describe('the image relay', () => {
     });
   });
 
-  it('takes a body that ends before its length for a cut', async () => {
+  it('treats a body shorter than its length as a cut', async () => {
     const open: Web['open'] = (_url, { range }) =>
       Promise.resolve(
         range === undefined ? downloadOf('half', { bytes: 4000 }) : downloadOf('', { bytes: 3996 }),
@@ -235,13 +235,13 @@ describe('the image relay', () => {
     });
   });
 
-  it('answers 502 when the source cannot be opened, and says why', async () => {
+  it('answers 502 and reports the failure when the source cannot be opened', async () => {
     const relay = await relayOf(fakeWeb());
     expect((await relay.ask(path)).status).toBe(502);
     expect(relay.outcome().failure).toMatchObject({ code: 'web.refused' });
   });
 
-  it('stops reading the source when the reader goes away, which is no failure', async () => {
+  it('stops reading the source without a failure when the reader disconnects', async () => {
     const reading = Promise.withResolvers<AbortSignal>();
     const chunk = new Uint8Array(64 * 1024);
     async function* endless(): AsyncGenerator<Uint8Array> {
@@ -265,15 +265,15 @@ describe('the image relay', () => {
   });
 
   it.each<[string, Partial<RelaySource>, number]>([
-    ['hands the signature on when nothing else guards the image', {}, 200],
-    ['has no signature for an image with a digest', { sha256 }, 404],
+    ['serves the signature of an image without a digest', {}, 200],
+    ['does not serve the signature of an image with a digest', { sha256 }, 404],
   ])('%s', async (_, source, status) => {
     const web = fakeWeb().with(url, image).with(url.replace('?', '.sig?'), 'a signature');
     const relay = await relayOf(web, source);
     expect((await relay.ask(`${path}.sig`)).status).toBe(status);
   });
 
-  it('has nothing else, and no signature where the publisher has none', async () => {
+  it('answers 404 for a missing signature and other paths', async () => {
     const relay = await relayOf(fakeWeb().with(url, image));
     expect((await relay.ask(`${path}.sig`)).status).toBe(404);
     expect((await relay.ask('/else')).status).toBe(404);

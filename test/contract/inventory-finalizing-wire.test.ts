@@ -38,7 +38,7 @@ function inventory(clock = quickClock()): Inventory {
 }
 
 describe('requests of the controller', () => {
-  it('are tried 16 times at most: what it does, it does again', async () => {
+  it('are retried at most 16 times', async () => {
     server.answering(json(503, {}));
     const call = inventory(quickClock(100)).reportFinalizing('Done', signal);
     await expect(call).rejects.toMatchObject({ code: 'inventory.unreachable' });
@@ -46,7 +46,7 @@ describe('requests of the controller', () => {
     expect(server.seen.length).toBeGreaterThan(5);
   });
 
-  it('ask for the operators again after 20 seconds, and after a report', async () => {
+  it('list the operators again after 20 seconds and after a report', async () => {
     server.answering(json(200, []));
     const clock = fakeClock({ auto: false });
     const port = inventory(clock);
@@ -64,7 +64,7 @@ describe('requests of the controller', () => {
     expect(asked()).toBe(3);
   });
 
-  it('never show the operators of before a report again', async () => {
+  it('do not return operators from before a report', async () => {
     const cvo = (status: string) => [{ operator_type: 'builtin', name: 'cvo', status }];
     const old = Promise.withResolvers<undefined>();
     let reads = 0;
@@ -95,7 +95,7 @@ describe('following the cluster', () => {
     return views;
   }
 
-  it('takes one request each 20 seconds for all, with an id each', async () => {
+  it('sends one request every 20 seconds for all followers, each with its own id', async () => {
     const clock = fakeClock({ auto: false });
     const port = inventory(clock);
     const stop = new AbortController();
@@ -115,7 +115,7 @@ describe('following the cluster', () => {
     expect(first?.headers['x-request-id']).not.toBe(second?.headers['x-request-id']);
   });
 
-  it('is sooner where somebody asks, but five seconds after the last request', async () => {
+  it('refreshes early, but at least five seconds after the last request', async () => {
     const clock = fakeClock({ auto: false });
     const port = inventory(clock);
     const stop = new AbortController();
@@ -135,7 +135,7 @@ describe('following the cluster', () => {
     stop.abort();
   });
 
-  it('begins again no sooner, and shows meanwhile what is known', async () => {
+  it('shows the known view to a new follower without an early request', async () => {
     const clock = fakeClock({ auto: false });
     const port = inventory(clock);
     const first = new AbortController();
@@ -157,7 +157,7 @@ describe('following the cluster', () => {
     [404, 'inventory.not-found'],
     [500, 'inventory.unreachable'],
   ])(
-    'shows an answer of %i beside the cluster as it was, until there is another',
+    'shows the error of status %i with the last known cluster until the next response',
     async (...row) => {
       const [status, code] = row;
       server.answering(inTurn(json(200, cluster), json(status, {}), json(200, cluster)));

@@ -20,7 +20,7 @@ describe('a token that the service rejects', () => {
     (seen, response) =>
       seen.headers['x-secret-key'] === valid ? ok(seen, response) : json(401, {})(seen, response);
 
-  it('is read again after each 401, and the renewed one is sent from then on', async () => {
+  it('is read again after each 401, and the new one is used afterwards', async () => {
     stand.server.answering(byToken('new'));
     let read = 0;
     const readToken = (): Promise<Secret> => {
@@ -39,7 +39,7 @@ describe('a token that the service rejects', () => {
     ]);
   });
 
-  it('is denied where nobody has another one', async () => {
+  it('is denied when no other token is available', async () => {
     stand.server.answering(byToken('new'));
     const inventory = stand.v2({ readToken: () => Promise.resolve(undefined) });
     await expect(inventory.logsState(host, 'requested', signal)).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe('requests of version 2', () => {
     expect(seen?.headers['x-request-id'] === undefined).toBe(isWithoutId);
   });
 
-  it('carry an empty token when there is none, and keep a prefix of the URL', async () => {
+  it('carry an empty token without one, and keep the path of the URL', async () => {
     const { report } = inventoryOf('v2', {
       url: `${stand.server.url}/proxied/`,
       clusterId: 'C',
@@ -145,7 +145,7 @@ describe('requests of version 2', () => {
     expect(stand.server.seen[0]?.path).toMatch(/^\/proxied\/api\/assisted-install\/v2\/infra-envs/);
   });
 
-  it('of one call have one request id, and those of another call another', async () => {
+  it('have the same request id for the retries of one call only', async () => {
     stand.server.answering(inTurn(json(500, {}), ok));
     const inventory = stand.v2();
     await inventory.clusterLogsState('requested', signal);
@@ -157,7 +157,7 @@ describe('requests of version 2', () => {
     expect(stand.server.seen[0]?.body).toBe(stand.server.seen[1]?.body);
   });
 
-  it('give the same object for a host that has not changed, so that no controller acts', async () => {
+  it('return the same object for an unchanged host', async () => {
     const answers = [
       ['a', 'b'],
       ['b', 'c'],
@@ -175,10 +175,10 @@ describe('requests of version 2', () => {
   });
 });
 
-describe('the logs of the controller', () => {
+describe('an upload of controller logs', () => {
   const archive = Uint8Array.from([0x1f, 0x8b, 0x08, 0x00, 0x0d, 0x0a, 0x2d, 0x2d]);
 
-  it('are a form with one file', async () => {
+  it('is a form with one file', async () => {
     await stand.v2().uploadControllerLogs(archive, signal);
     const [seen] = stand.server.seen;
     expect(`${seen?.method} ${seen?.path}`).toBe(
@@ -215,7 +215,7 @@ describe('requests of version 1', () => {
       random: fakeRandom(),
     });
 
-  it('report and ask for the Ignition of a role', async () => {
+  it('use the paths of version 1', async () => {
     const inventory = version1('bm-inventory-v1');
     await inventory.report(host, { stage: 'Installing', info: '' }, signal);
     await inventory.hostIgnition('worker', signal);
@@ -233,7 +233,7 @@ describe('requests of version 1', () => {
     ]);
   });
 
-  it('are made once for each poll of a wait, whose service fails', async () => {
+  it('are not retried within a poll', async () => {
     stand.server.answering(json(503, {}));
     const inventory = version1('v1');
     const polls = [
@@ -246,7 +246,7 @@ describe('requests of version 1', () => {
     expect(stand.server.seen).toHaveLength(polls.length);
   });
 
-  it('are not made for what version 1 has not', async () => {
+  it('are not sent for features that version 1 lacks', async () => {
     const inventory = version1('v1');
     await inventory.logsState(host, 'requested', signal);
     await inventory.clusterLogsState('requested', signal);
@@ -254,7 +254,7 @@ describe('requests of version 1', () => {
     expect(stand.server.seen).toEqual([]);
   });
 
-  it('filter hosts by role themselves; the bootstrap host is a master', async () => {
+  it('filter hosts by role in the client and count the bootstrap host as a master', async () => {
     stand.server.answering(
       json(200, [
         { id: 'b', role: 'bootstrap' },
@@ -266,8 +266,8 @@ describe('requests of version 1', () => {
   });
 });
 
-describe('answers', () => {
-  it('a refusal names the status in which the service installs no host', async () => {
+describe('responses', () => {
+  it('of a refusal carry the host status', async () => {
     const reason = "Can't set progress <Installing> to host in status <cancelled>";
     stand.server.answering(json(409, { kind: 'Error', id: 409, href: '', code: '409', reason }));
     const report = { stage: 'Installing', info: 'master' } as const;
@@ -290,7 +290,7 @@ describe('answers', () => {
 });
 
 describe('a download', () => {
-  it('outlives the limit of the call that opened it', async () => {
+  it('may take longer than the limit of the call that opened it', async () => {
     const clock = quickClock(200);
     const late = Promise.withResolvers<undefined>();
     stand.server.answering((_, response) => {

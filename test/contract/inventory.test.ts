@@ -98,8 +98,8 @@ const subjects: readonly [string, () => Inventory][] = [
   ],
 ];
 
-describe.each(subjects)('%s keeps the contract of the inventory port', (_, make) => {
-  it('takes reports and states of logs', async () => {
+describe.each(subjects)('%s implements the inventory port', (_, make) => {
+  it('accepts reports and log states', async () => {
     const inventory = make();
     await inventory.report(host, { stage: 'Installing', info: 'master' }, signal);
     await inventory.report(host, { stage: 'Rebooting', info: '' }, signal);
@@ -107,7 +107,7 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     await expect(inventory.clusterLogsState('requested', signal)).resolves.toBeUndefined();
   });
 
-  it('gives the Ignition of this host as a stream', async () => {
+  it('streams the Ignition of the host', async () => {
     const { body, bytes, origin } = await make().hostIgnition('master', signal);
     const content = await text(body);
     expect(JSON.parse(content)).toHaveProperty('ignition');
@@ -115,7 +115,7 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     expect(origin).not.toBe('');
   });
 
-  it('gives files of the cluster, and refuses one that is not there', async () => {
+  it('streams files of the cluster and rejects a missing one', async () => {
     const inventory = make();
     const { body } = await inventory.clusterFile('bootstrap.ign', signal);
     expect(JSON.parse(await text(body))).toHaveProperty('ignition');
@@ -123,12 +123,12 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     await expect(missing).rejects.toMatchObject({ kind: 'remote', isFinal: true });
   });
 
-  it('gives the kubeconfig of the cluster', async () => {
+  it('streams the kubeconfig of the cluster', async () => {
     const { body } = await make().kubeconfig(signal);
     await expect(text(body)).resolves.toBe('kind: Config');
   });
 
-  it('knows the cluster', async () => {
+  it('returns the cluster', async () => {
     await expect(make().cluster(signal)).resolves.toEqual({
       id: cluster.id,
       kind: 'AddHostsCluster',
@@ -137,7 +137,7 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     });
   });
 
-  it('lists hosts of one role, with names where they are asked for', async () => {
+  it('lists the hosts of a role, with names on request', async () => {
     const inventory = make();
     const listed = await inventory.hosts('master', signal);
     const masters = await inventory.namedHosts('master', signal);
@@ -149,13 +149,13 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     expect(await inventory.hosts('arbiter', signal)).toEqual([]);
   });
 
-  it('lists every enabled host with its addresses, none where the inventory is broken', async () => {
+  it('lists every enabled host with its addresses, without addresses for a broken inventory', async () => {
     await expect(make().enabledHosts(signal)).resolves.toEqual(
       fakeHosts.filter(({ name }) => name !== 'd0'),
     );
   });
 
-  it('stops with the reason of the signal', async () => {
+  it('rejects with the abort reason', async () => {
     const reason = new Error('enough');
     const stopped = make().hosts('master', AbortSignal.abort(reason));
     await expect(stopped).rejects.toBe(reason);
@@ -298,81 +298,78 @@ const finalizingWorlds: readonly [string, () => FinalizingWorld][] = [
   ],
 ];
 
-describe.each(finalizingWorlds)(
-  '%s keeps the contract at the end of an installation',
-  (_, make) => {
-    /** Follows until a view matches, and resolves with that view. */
-    const viewWith = async (
-      { inventory }: Pick<FinalizingWorld, 'inventory'>,
-      isRight: (view: InstallationView) => boolean,
-    ): Promise<InstallationView> => {
-      const stop = new AbortController();
-      let found: InstallationView = {};
-      await inventory.follow((view) => {
-        if (!isRight(view)) return;
-        found = view;
-        stop.abort();
-      }, stop.signal);
-      return found;
+describe.each(finalizingWorlds)('%s implements the inventory port for finalizing', (_, make) => {
+  /** Follows until a view matches, and resolves with that view. */
+  const viewWith = async (
+    { inventory }: Pick<FinalizingWorld, 'inventory'>,
+    isRight: (view: InstallationView) => boolean,
+  ): Promise<InstallationView> => {
+    const stop = new AbortController();
+    let found: InstallationView = {};
+    await inventory.follow((view) => {
+      if (!isRight(view)) return;
+      found = view;
+      stop.abort();
+    }, stop.signal);
+    return found;
+  };
+
+  it('shows the cluster without its disabled hosts', async () => {
+    const view = await viewWith(make(), ({ cluster }) => cluster !== undefined);
+    expect(view).toEqual({ cluster: installingCluster });
+  });
+
+  it('shows a change to all followers, and at once to new ones', async () => {
+    const { inventory, changeStatus } = make();
+    const isInstalled = ({ cluster }: InstallationView) => cluster?.status === 'installed';
+    const [one, other] = [0, 1].map(() => viewWith({ inventory }, isInstalled));
+    await viewWith({ inventory }, ({ cluster }) => cluster !== undefined);
+    changeStatus('installed');
+    inventory.refresh();
+    expect((await one)?.cluster?.status).toBe('installed');
+    expect((await other)?.cluster?.status).toBe('installed');
+    expect((await viewWith({ inventory }, () => true)).cluster?.status).toBe('installed');
+  });
+
+  it('calls no follower whose signal is aborted', async () => {
+    let seen = 0;
+    const count = (): void => {
+      seen += 1;
     };
+    await make().inventory.follow(count, AbortSignal.abort(new Error('enough')));
+    expect(seen).toBe(0);
+  });
 
-    it('shows the cluster with its hosts, without those that were taken out', async () => {
-      const view = await viewWith(make(), ({ cluster }) => cluster !== undefined);
-      expect(view).toEqual({ cluster: installingCluster });
-    });
+  it('accepts a stage, the ingress CA and the completion', async () => {
+    const { inventory } = make();
+    const pem = '-----BEGIN CERTIFICATE-----\nTEFC\n-----END CERTIFICATE-----\n';
+    await inventory.reportFinalizing('Waiting for cluster operators', signal);
+    await inventory.uploadIngressCa(pem, signal);
+    const result = { isSuccess: false, error: 'no console', data: { a: [1] } };
+    await expect(inventory.complete(result, signal)).resolves.toBeUndefined();
+  });
 
-    it('shows a change to all who follow, and to who comes later at once', async () => {
-      const { inventory, changeStatus } = make();
-      const isInstalled = ({ cluster }: InstallationView) => cluster?.status === 'installed';
-      const [one, other] = [0, 1].map(() => viewWith({ inventory }, isInstalled));
-      await viewWith({ inventory }, ({ cluster }) => cluster !== undefined);
-      changeStatus('installed');
-      inventory.refresh();
-      expect((await one)?.cluster?.status).toBe('installed');
-      expect((await other)?.cluster?.status).toBe('installed');
-      expect((await viewWith({ inventory }, () => true)).cluster?.status).toBe('installed');
-    });
+  it('lists operators with their reported status', async () => {
+    const { inventory } = make();
+    const lso = {
+      name: 'lso',
+      type: 'olm',
+      namespace: 'openshift-local-storage',
+      subscription: 'local-storage-operator',
+      version: '',
+      status: '',
+      statusInfo: '',
+    };
+    expect(await inventory.operators(signal)).toEqual([lso]);
+    await inventory.reportOperator(report, signal);
+    expect(await inventory.operators(signal)).toEqual([{ ...lso, ...report }]);
+  });
 
-    it('is not followed by who has gone', async () => {
-      let seen = 0;
-      const count = (): void => {
-        seen += 1;
-      };
-      await make().inventory.follow(count, AbortSignal.abort(new Error('enough')));
-      expect(seen).toBe(0);
-    });
-
-    it('takes all that is said of the end', async () => {
-      const { inventory } = make();
-      const pem = '-----BEGIN CERTIFICATE-----\nTEFC\n-----END CERTIFICATE-----\n';
-      await inventory.reportFinalizing('Waiting for cluster operators', signal);
-      await inventory.uploadIngressCa(pem, signal);
-      const result = { isSuccess: false, error: 'no console', data: { a: [1] } };
-      await expect(inventory.complete(result, signal)).resolves.toBeUndefined();
-    });
-
-    it('lists operators, and what was reported of one', async () => {
-      const { inventory } = make();
-      const lso = {
-        name: 'lso',
-        type: 'olm',
-        namespace: 'openshift-local-storage',
-        subscription: 'local-storage-operator',
-        version: '',
-        status: '',
-        statusInfo: '',
-      };
-      expect(await inventory.operators(signal)).toEqual([lso]);
-      await inventory.reportOperator(report, signal);
-      expect(await inventory.operators(signal)).toEqual([{ ...lso, ...report }]);
-    });
-
-    it('stops with the reason of the signal', async () => {
-      const reason = new Error('enough');
-      const aborted = AbortSignal.abort(reason);
-      const { inventory } = make();
-      await expect(inventory.operators(aborted)).rejects.toBe(reason);
-      await expect(inventory.reportFinalizing('Done', aborted)).rejects.toBe(reason);
-    });
-  },
-);
+  it('rejects with the abort reason', async () => {
+    const reason = new Error('enough');
+    const aborted = AbortSignal.abort(reason);
+    const { inventory } = make();
+    await expect(inventory.operators(aborted)).rejects.toBe(reason);
+    await expect(inventory.reportFinalizing('Done', aborted)).rejects.toBe(reason);
+  });
+});

@@ -25,19 +25,19 @@ const journals: readonly [string, () => Journal][] = [
   ['the journal in memory', () => memoryJournal()],
 ];
 
-describe.each(journals)('%s keeps the contract of a journal', (_, make) => {
-  it('is empty at first', async () => {
+describe.each(journals)('%s implements the journal', (_, make) => {
+  it('starts empty', async () => {
     await expect(make().read()).resolves.toEqual([]);
   });
 
-  it('gives back lines in the order in which they were added', async () => {
+  it('returns lines in the order in which they were appended', async () => {
     const journal = make();
     const lines = Array.from({ length: 50 }, (_line, index) => JSON.stringify({ index }));
     await Promise.all(lines.map((line, index) => journal.append(line, { flush: index % 2 === 0 })));
     await expect(journal.read()).resolves.toEqual(lines);
   });
 
-  it('is empty again when it was set aside', async () => {
+  it('is empty after it is set aside', async () => {
     const journal = make();
     await journal.append('1', { flush: true });
     await journal.setAside();
@@ -48,7 +48,7 @@ describe.each(journals)('%s keeps the contract of a journal', (_, make) => {
 });
 
 describe('the journal in a file', () => {
-  it('is found by the next process', async () => {
+  it('is read by the next process and has mode 0600', async () => {
     const journal = fileJournal(path());
     await journal.append('{"a":1}', { flush: true });
     await journal.close();
@@ -57,10 +57,10 @@ describe('the journal in a file', () => {
   });
 
   it.each([
-    ['a torn last line', '{"b":', ['1', '3']],
-    ['a line that is no JSON, and all after it', 'garb\0age\n2\n', ['1', '3']],
-    ['half a letter of another alphabet', Buffer.from([0x22, 0xc3]), ['1', '3']],
-  ])('drops %s, and continues after the good part', async (_, rest, kept) => {
+    ['an incomplete last line', '{"b":', ['1', '3']],
+    ['a line that is not JSON, and all lines after it', 'garb\0age\n2\n', ['1', '3']],
+    ['an incomplete UTF-8 character', Buffer.from([0x22, 0xc3]), ['1', '3']],
+  ])('drops %s and continues after the valid part', async (_, rest, kept) => {
     const journal = fileJournal(path());
     await journal.append('1', { flush: true });
     await journal.close();
@@ -71,7 +71,7 @@ describe('the journal in a file', () => {
     await expect(fileJournal(path()).read()).resolves.toEqual(kept);
   });
 
-  it('keeps what was set aside, and does not change what is only read', async () => {
+  it('keeps the file that is set aside, and does not change a file on reading', async () => {
     const journal = fileJournal(path());
     await journal.append('1', { flush: true });
     await appendFile(path(), 'torn');
@@ -80,7 +80,7 @@ describe('the journal in a file', () => {
     await expect(readFile(`${path()}.old`, 'utf8')).resolves.toBe('1\ntorn');
   });
 
-  it('cuts off what a failed append left, and continues when there is room again', async () => {
+  it('truncates a failed append and continues once there is space', async () => {
     // A file size limit behaves like a full disk: a part of the line is written, then an error
     // occurs.
     const lines = ['{"a":1}', `{"b":"${'x'.repeat(2000)}"}`, '{"c":3}'];
@@ -92,7 +92,7 @@ describe('the journal in a file', () => {
     await expect(readFile(path(), 'utf8')).resolves.toBe(`${lines[0]}\n${lines[2]}\n`);
   });
 
-  it('is on the disk with its name, and each line that was asked to be', async () => {
+  it('flushes its directory, and each line on request', async () => {
     const flushed = await watchFlushes();
     const journal = fileJournal(path());
     await journal.append('1', { flush: false });

@@ -26,7 +26,7 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
   describe('apply', () => {
     const apply = (object: unknown) => world().kube.apply(object as KubeObject, live);
 
-    it('makes what its manifest says, and changes nothing the second time', async () => {
+    it('creates the object and changes nothing the second time', async () => {
       const made = await apply(manifest('a', { data: { k: 'v' } }));
       expect(made).toMatchObject({ metadata: { name: named('a'), namespace }, data: { k: 'v' } });
       expect(made.metadata).not.toHaveProperty('managedFields');
@@ -34,7 +34,7 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       expect(again.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
     });
 
-    it('takes away what it has said before, and leaves what others said', async () => {
+    it('removes its own former fields and keeps those of others', async () => {
       await apply(manifest('a', { data: { change: '1', drop: '2' } }));
       const body = { data: { other: '3' } };
       await world().kube.patch(refOf('a'), { type: 'merge', body }, live);
@@ -49,20 +49,20 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       });
     const data = (members: Readonly<Record<string, string>>) => manifest('a', { data: members });
 
-    it('leaves a member that another manager says too', async () => {
+    it('keeps a field that another manager also owns', async () => {
       await by('one', data({ k: '1', shared: 'x' }));
       await by('two', data({ shared: 'x' }));
       expect((await by('one', data({ k: '1' })))['data']).toEqual({ k: '1', shared: 'x' });
       expect((await by('two', data({})))['data']).toEqual({ k: '1' });
     });
 
-    it('takes a member over by force: who said it before no longer keeps it', async () => {
+    it('takes over a field by force', async () => {
       await by('one', data({ k: '1', own: 'x' }));
       await by('two', data({ k: '2' }));
       expect((await by('two', data({})))['data']).toEqual({ own: 'x' });
     });
 
-    it('brings the status by its subresource alone, and conditions by their type', async () => {
+    it('writes the status through the subresource only, and merges conditions by type', async () => {
       const service = (more: object): KubeObject => ({
         apiVersion: 'v1',
         kind: 'Service',
@@ -99,7 +99,7 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       expect(typesOf(await by('one', service(status()), 'status'))).toEqual(['B']);
     });
 
-    it('knows from the server what has a namespace, and goes to the default one', async () => {
+    it('reads from discovery whether a kind is namespaced, and uses the default namespace', async () => {
       const { name } = refOf('a');
       await apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
       expect(await world().kube.get(refOf('a'), live)).toMatchObject({ metadata: { namespace } });
@@ -114,7 +114,7 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       expect(made.metadata).not.toHaveProperty('namespace');
     });
 
-    it('needs a kind that is served', async () => {
+    it('rejects a kind that is not served', async () => {
       const metadata = { name: named('a') };
       for (const apiVersion of ['nobody.example/v1', 'v1', 'v2', 'apps/v1', 'a/b/c']) {
         await expect(apply({ apiVersion, kind: 'Widget', metadata })).rejects.toMatchObject({

@@ -29,7 +29,7 @@ const path =
   'PATCH /apis/operators.coreos.com/v1alpha1/namespaces/n/subscriptions/s?fieldManager=bootwright&force=true';
 const made: Responder = json(200, subscription);
 
-it('the kinds of a group are asked for once', async () => {
+it('requests the discovery of a group once', async () => {
   stand.server.answering(inTurn(kinds, made));
   const kube = stand.cluster();
   await kube.apply(subscription, signal);
@@ -39,7 +39,7 @@ it('the kinds of a group are asked for once', async () => {
   expect(stand.server.seen[1]?.headers['content-type']).toBe('application/apply-patch+yaml');
 });
 
-it('a kind that was not served is asked for again with the next manifest', async () => {
+it('requests the discovery again for a kind that was not served', async () => {
   stand.server.answering(inTurn(json(404, {}), json(200, { resources: [] }), kinds, made));
   const kube = stand.cluster();
   for (const _ of [1, 2]) {
@@ -51,7 +51,7 @@ it('a kind that was not served is asked for again with the next manifest', async
   expect(stand.asked()).toEqual([discovery, discovery, discovery, path]);
 });
 
-it('a server that is away while it is asked for its kinds is asked again', async () => {
+it('retries the discovery and the patch on 503', async () => {
   stand.server.answering(inTurn(status(503), kinds, status(503), made));
   await stand.cluster().apply(subscription, signal);
   expect(stand.asked()).toEqual([discovery, discovery, path, path]);

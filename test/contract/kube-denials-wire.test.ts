@@ -51,7 +51,7 @@ const isWatch = ({ path }: Pick<TestServer['seen'][number], 'path'>): boolean =>
   path.includes('watch=true');
 const count = (word: string): number => stand.asked().filter((one) => one.includes(word)).length;
 
-describe('what is forbidden', () => {
+describe('a forbidden request', () => {
   it.each<[string, (kube: KubeCluster) => Promise<unknown>]>([
     ['get', (kube) => kube.get(m0, live)],
     ['create', (kube) => kube.create({ kind: nodes }, { metadata: { name: 'm0' } }, live)],
@@ -61,7 +61,7 @@ describe('what is forbidden', () => {
     expect(stand.asked()).toHaveLength(1);
   });
 
-  it('is not what lacks credentials (401)', async () => {
+  it('is not confused with a 401', async () => {
     let times = 0;
     stand.server.answering((seen, response) => {
       times += 1;
@@ -71,8 +71,8 @@ describe('what is forbidden', () => {
   });
 });
 
-describe('following where not all is allowed', () => {
-  it('lists each 30 seconds what may not be watched', async () => {
+describe('following with limited permissions', () => {
+  it('lists every 30 seconds when watching is forbidden', async () => {
     let version = 1;
     stand.server.answering((seen, response) => {
       if (isWatch(seen)) return forbids('watch')(seen, response);
@@ -92,7 +92,7 @@ describe('following where not all is allowed', () => {
     expect(views.some(({ lastError }) => lastError !== undefined)).toBe(false);
   });
 
-  it('reads one that is named where only that is allowed', async () => {
+  it('gets a named object when only get is allowed', async () => {
     let reads = 0;
     stand.server.answering((seen, response) => {
       if (isWatch(seen)) return forbids('watch')(seen, response);
@@ -108,7 +108,7 @@ describe('following where not all is allowed', () => {
     expect(stand.asked()).toContain('GET /api/v1/nodes/m0');
   });
 
-  it('sees that one went away before its watch began, where it may be read and watched only', async () => {
+  it('detects a deletion before the watch began when list is forbidden', async () => {
     let reads = 0;
     stand.server.answering((seen, response) => {
       if (seen.path.includes('limit=')) return forbids('list')(seen, response);
@@ -127,7 +127,7 @@ describe('following where not all is allowed', () => {
     expect(count('watch=true')).toBe(1);
   });
 
-  it('asks again: a server that starts knows no roles yet', async () => {
+  it('retries a denied list, as a starting server has no roles yet', async () => {
     let lists = 0;
     stand.server.answering((seen, response) => {
       if (isWatch(seen)) return status(410)(seen, response);
@@ -140,7 +140,7 @@ describe('following where not all is allowed', () => {
   });
 });
 
-it('keeps of followed objects what it is told to, from lists and from events', async () => {
+it('trims followed objects from lists and events', async () => {
   const event = {
     type: 'ADDED',
     object: { metadata: { name: 'b', resourceVersion: '8' }, spec: { big: 2 } },
@@ -169,7 +169,7 @@ it('keeps of followed objects what it is told to, from lists and from events', a
 });
 
 describe('an eviction', () => {
-  it('that a budget refuses fails at once, and names the budget', async () => {
+  it('fails at once with the name of the disruption budget', async () => {
     const causes = [{ reason: 'DisruptionBudget', message: 'The disruption budget b needs 1' }];
     const message = 'Cannot evict pod.';
     stand.server.answering(status(429, { message, details: { causes } }));
@@ -190,16 +190,13 @@ describe('an eviction', () => {
   it.each([
     [429, 'admission webhook "eviction.example.com" denied the request: moves the machine first'],
     [503, 'etcd leader changed'],
-  ])(
-    'that is answered with %i is not asked again: whoever drains decides that',
-    async (code, message) => {
-      stand.server.answering(status(code, { message }));
-      const pod = { namespace: 'n', name: 'p', uid: 'u' };
-      const kube = stand.cluster({ clock: quickClock(1000) });
-      await expect(kube.evict(pod, live)).rejects.toMatchObject({
-        message: expect.stringContaining(message) as string,
-      });
-      expect(stand.asked()).toHaveLength(1);
-    },
-  );
+  ])('is not retried on %i, as the caller decides about retries', async (code, message) => {
+    stand.server.answering(status(code, { message }));
+    const pod = { namespace: 'n', name: 'p', uid: 'u' };
+    const kube = stand.cluster({ clock: quickClock(1000) });
+    await expect(kube.evict(pod, live)).rejects.toMatchObject({
+      message: expect.stringContaining(message) as string,
+    });
+    expect(stand.asked()).toHaveLength(1);
+  });
 });

@@ -33,7 +33,7 @@ export function endingSuite(world: () => EndingWorld, named: (suffix: string) =>
   };
 
   describe('an object with a finalizer', () => {
-    it('is marked when it is removed, holds its name, and goes with its last finalizer', async () => {
+    it('keeps its name until its last finalizer is removed', async () => {
       const { kube } = world();
       await world().put(configMaps, held('a'));
       const before = await kube.get(refOf('a'), live);
@@ -51,7 +51,7 @@ export function endingSuite(world: () => EndingWorld, named: (suffix: string) =>
       await letGo('a');
     });
 
-    it('is gone at once where only the garbage collector holds it', async () => {
+    it('is deleted at once if only the garbage collector holds it', async () => {
       const { kube } = world();
       await world().put(configMaps, held('a', 'foregroundDeletion'));
       await kube.remove(refOf('a'), live);
@@ -110,7 +110,7 @@ export function endingSuite(world: () => EndingWorld, named: (suffix: string) =>
       expect(await kube.get(podRef(), live)).toBeUndefined();
     });
 
-    it('that has ended is gone when it is removed', async () => {
+    it('that has ended is deleted at once', async () => {
       const { kube, put } = world();
       await put(pods, podWith(onNode));
       const body = { status: { phase: 'Succeeded' } };

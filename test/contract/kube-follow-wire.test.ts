@@ -77,7 +77,7 @@ describe('following', () => {
     expect.poll(() => views.length, often).toBeGreaterThanOrEqual(count);
   const watchLines = (): readonly string[] => asked().filter((one) => one.includes('watch=true'));
 
-  it('lists, then watches from there', async () => {
+  it('lists and then watches from the resource version', async () => {
     lists.push(listing(7, node(3)));
     follow();
     await send('MODIFIED', node(8));
@@ -91,7 +91,7 @@ describe('following', () => {
     await ended;
   });
 
-  it('continues where the last event or bookmark was when a watch ends, without a list', async () => {
+  it('resumes an ended watch from the last event or bookmark without a list', async () => {
     follow({ clock: quickClock(20) });
     await send('ADDED', node(8));
     await send('BOOKMARK', { metadata: { resourceVersion: '12' } });
@@ -103,14 +103,14 @@ describe('following', () => {
     expect(views).toHaveLength(2);
   });
 
-  it('cuts a watch that is silent for too long, and says nothing of it', async () => {
+  it('restarts a silent watch without an error', async () => {
     follow();
     await expect.poll(() => streams.length, often).toBeGreaterThanOrEqual(3);
     expect(asked().filter((one) => !one.includes('watch'))).toHaveLength(1);
     expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
   });
 
-  it('cuts a watch that its server does not end when it was asked to', async () => {
+  it('restarts a watch that outlives its timeout', async () => {
     watches.push((_, response) => {
       response.writeHead(200);
       const object = { metadata: { resourceVersion: '5' } };
@@ -123,7 +123,7 @@ describe('following', () => {
     expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
   });
 
-  it('continues after a broken watch without trouble when the next one begins', async () => {
+  it('resumes a broken watch without an error', async () => {
     follow();
     await send('ADDED', node(8));
     await view(2);
@@ -137,17 +137,17 @@ describe('following', () => {
 
   it.each<[string, Responder[]]>([
     [
-      'an event',
+      'an ERROR event with 410',
       [
         (_, response) => {
           response.end(`${JSON.stringify({ type: 'ERROR', object: { code: 410 } })}\n`);
         },
       ],
     ],
-    ['the answer', [status(410)]],
-    ['what it cannot understand', [(_, response) => void response.end('{"type":"ADDED"}\n')]],
-    ['an event of another error', [(_, response) => void response.end('{"type":"ERROR"}\n')]],
-  ])('lists again when history is lost by %s', async (_, bad) => {
+    ['the status 410', [status(410)]],
+    ['an invalid event', [(_, response) => void response.end('{"type":"ADDED"}\n')]],
+    ['another ERROR event', [(_, response) => void response.end('{"type":"ERROR"}\n')]],
+  ])('lists again after %s', async (_, bad) => {
     watches.push(...bad);
     lists.push(listing(7, node(3)), listing(30, node(29)));
     follow();
@@ -161,7 +161,7 @@ describe('following', () => {
     expect(watchLines()[1]).toContain('resourceVersion=30&');
   });
 
-  it('looks less and less for a kind that stays missing, as far as it may', async () => {
+  it('backs off for a missing kind', async () => {
     server.answering(status(404));
     const clock = quickClock(2000);
     follow({ clock, followTimeouts: () => calmTimeouts });
@@ -171,7 +171,7 @@ describe('following', () => {
     expect(asked().length).toBeGreaterThan(20);
   });
 
-  it('watches as long as is given for the kind, through a minute without a word', async () => {
+  it('uses the watch timeouts of the kind', async () => {
     const clock = quickClock(2000);
     const calm = { ...calmTimeouts, silence: minutes(2) };
     follow({
@@ -185,7 +185,7 @@ describe('following', () => {
     expect(length).toBeLessThanOrEqual(360);
   });
 
-  it('tells that there are no credentials yet', async () => {
+  it('reports missing credentials', async () => {
     const texts = [undefined, undefined, kubeconfigFor(server.url)];
     follow({ credentials: () => Promise.resolve(texts.shift()) });
     await view(2);
@@ -199,27 +199,24 @@ describe('following', () => {
     [401, 'kube.denied'],
     [403, 'kube.denied'],
     [400, 'kube.invalid'],
-  ])(
-    'continues asking a server that answers %i for two minutes, and shows it',
-    async (code, seen) => {
-      const clock = quickClock(200);
-      const refusesUntil = clock.elapsed() + minutes(2);
-      server.answering((request, response) => {
-        if (clock.elapsed() < refusesUntil) return status(code)(request, response);
-        if (request.path.includes('watch=true')) return stream(request, response);
-        return listing(7, node(3))(request, response);
-      });
-      follow({ clock });
-      await view(2);
-      expect(views.map(({ isSynced, lastError }) => [isSynced, lastError?.code])).toEqual([
-        [false, seen],
-        [true, undefined],
-      ]);
-      expect(clock.elapsed()).toBeGreaterThanOrEqual(refusesUntil);
-    },
-  );
+  ])('retries for two minutes after %i and reports the error', async (code, seen) => {
+    const clock = quickClock(200);
+    const refusesUntil = clock.elapsed() + minutes(2);
+    server.answering((request, response) => {
+      if (clock.elapsed() < refusesUntil) return status(code)(request, response);
+      if (request.path.includes('watch=true')) return stream(request, response);
+      return listing(7, node(3))(request, response);
+    });
+    follow({ clock });
+    await view(2);
+    expect(views.map(({ isSynced, lastError }) => [isSynced, lastError?.code])).toEqual([
+      [false, seen],
+      [true, undefined],
+    ]);
+    expect(clock.elapsed()).toBeGreaterThanOrEqual(refusesUntil);
+  });
 
-  it('asks a server that refuses it once a second at most', async () => {
+  it('retries a refusal at most once a second', async () => {
     const clock = quickClock(200);
     server.answering(status(403));
     follow({ clock });
@@ -230,7 +227,7 @@ describe('following', () => {
     expect(asked().length - before).toBeLessThanOrEqual(over + 5);
   });
 
-  it('asks less and less of a server that ends each watch at once', async () => {
+  it('backs off when the server ends each watch at once', async () => {
     const short: Responder = (_, response) => {
       response.end();
     };
@@ -243,7 +240,7 @@ describe('following', () => {
     expect(clock.elapsed()).toBeGreaterThanOrEqual(least);
   });
 
-  it('resolves when it is stopped before it has begun', async () => {
+  it('resolves when it is stopped before it starts', async () => {
     await cluster().follow({ kind: nodes }, () => undefined, AbortSignal.abort());
     expect(asked()).toEqual([]);
     const waiting = new AbortController();

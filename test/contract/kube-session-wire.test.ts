@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => stand.close());
 
-it('a watch by older credentials ends with the connections', async () => {
+it('closes a watch with older credentials when the cluster is closed', async () => {
   const { server } = stand;
   server.answering((seen, response) => {
     if (seen.path.includes('watch=true')) {
@@ -70,7 +70,7 @@ function rotating() {
   return { connections, get, rotate, slow };
 }
 
-it('connections by older credentials are closed as soon as newer ones are used', async () => {
+it('closes connections with older credentials once newer ones are used', async () => {
   const { connections, get, rotate } = rotating();
   for (const _ of [1, 2, 3]) {
     expect(await get('m0')).toBeDefined();
@@ -81,7 +81,7 @@ it('connections by older credentials are closed as soon as newer ones are used',
   await expect.poll(() => connections(), { interval: 2 }).toBe(1);
 });
 
-it('an answer to older credentials is read to its end before their connection is closed', async () => {
+it('reads a response to older credentials completely before it closes the connection', async () => {
   const { connections, get, rotate, slow } = rotating();
   const early = get('slow');
   await expect.poll(() => stand.asked().length, { interval: 2 }).toBe(1);

@@ -56,7 +56,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
       objects.map(({ metadata }) => metadata.name.slice(prefix.length + 1));
 
     describe('get', () => {
-      it('gives the object', async () => {
+      it('returns the object without managedFields', async () => {
         await put('a', { k: 'v' });
         const object = await world().kube.get(refOf('a'), live);
         expect(object).toMatchObject({ ...map('a', { k: 'v' }) });
@@ -65,19 +65,19 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(object?.metadata).not.toHaveProperty('managedFields');
       });
 
-      it('gives nothing when there is none, nor such a kind', async () => {
+      it('returns undefined for a missing object or kind', async () => {
         expect(await world().kube.get(refOf('none'), live)).toBeUndefined();
         expect(await world().kube.get({ kind: widgets, name: 'x' }, live)).toBeUndefined();
       });
 
-      it('rejects with the reason of who aborts', async () => {
+      it('rejects with the abort reason', async () => {
         const reason = new Error('enough');
         await expect(world().kube.get(refOf('a'), AbortSignal.abort(reason))).rejects.toBe(reason);
       });
     });
 
     describe('list', () => {
-      it('gives what a label selects, in the order of names', async () => {
+      it('returns the objects of a label selector, ordered by name', async () => {
         await put('b', {});
         await put('a', {});
         await put('c', {}, 'other');
@@ -87,7 +87,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(await world().kube.list({ ...mine(), namespace: 'kube-system' }, live)).toEqual([]);
       });
 
-      it('gives the one that is named', async () => {
+      it('returns the object of a field selector', async () => {
         await put('a', {});
         await put('b', {});
         const fieldSelector = `metadata.name=${named('b')}`;
@@ -95,12 +95,12 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(shortNames(found)).toEqual(['b']);
       });
 
-      it('gives nothing of a kind that is not served', async () => {
+      it('returns nothing for a kind that is not served', async () => {
         expect(await world().kube.list({ kind: widgets }, live)).toEqual([]);
       });
     });
 
-    it('gives the metadata alone where no more is asked for, first and after a change', async () => {
+    it('returns metadata only for a metadata-only kind, even after a change', async () => {
       const kind: KubeKind = { ...configMaps, isMetadataOnly: true };
       await put('a', { k: 'v' });
       const bare = { labels: { suite: prefix }, name: named('a'), namespace };
@@ -132,7 +132,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
     describe('create', () => {
       const into = { kind: configMaps, namespace };
 
-      it('makes an object, in the namespace that is named', async () => {
+      it('creates an object in the given namespace', async () => {
         const object = { ...map('a', { k: 'v' }), metadata: { name: named('a') } };
         const made = await world().kube.create(into, object, live);
         expect(made.metadata).toMatchObject({ name: named('a'), namespace });
@@ -140,7 +140,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(await world().kube.get(refOf('a'), live)).toMatchObject({ data: { k: 'v' } });
       });
 
-      it('is a conflict when there is one already', async () => {
+      it('rejects an existing name with a conflict', async () => {
         await put('a', {});
         await expect(world().kube.create(into, map('a', {}), live)).rejects.toMatchObject({
           code: 'kube.conflict',
@@ -149,7 +149,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
     });
 
     describe('patch', () => {
-      it('merges, and takes away with null', async () => {
+      it('merges, and removes fields with null', async () => {
         await put('a', { keep: '1', change: '2', drop: '3' });
         const body = { data: { change: 'x', drop: null } };
         const changed = await world().kube.patch(refOf('a'), { type: 'merge', body }, live);
@@ -158,7 +158,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(object?.metadata.resourceVersion).toBe(changed.metadata.resourceVersion);
       });
 
-      it('works by JSON patch, with a test before', async () => {
+      it('applies a JSON patch with a test', async () => {
         await put('a', { x: '1', y: '2' });
         const body = [
           { op: 'test', path: '/data/x', value: '1' },
@@ -187,7 +187,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await world().drop(node);
       });
 
-      it('writes an object apart from its status', async () => {
+      it('does not mix an object and its status', async () => {
         const node = { kind: nodes, name: named('node') };
         await world().put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name } });
         const conditions = [{ type: 'Ready', status: 'True' }];
@@ -207,14 +207,14 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         [{ uid: '00000000-0000-4000-8000-000000000000' }, 'kube.invalid'],
         [{ resourceVersion: '1' }, 'kube.conflict'],
         [{ uid: '00000000-0000-4000-8000-000000000000', resourceVersion: '1' }, 'kube.conflict'],
-      ])('is refused where the object is another one: %j', async (metadata, code) => {
+      ])('rejects a patch for another object: %j', async (metadata, code) => {
         await put('a', { k: 'v' });
         const body = { metadata, data: { k: 'w' } };
         const patched = world().kube.patch(refOf('a'), { type: 'merge', body }, live);
         await expect(patched).rejects.toMatchObject({ code });
       });
 
-      it('is no change where it changes nothing', async () => {
+      it('keeps the resource version when nothing changes', async () => {
         await put('a', { k: 'v' });
         const before = await world().kube.get(refOf('a'), live);
         const body = { data: { k: 'v' } };
@@ -222,14 +222,14 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(after.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
       });
 
-      it('needs an object', async () => {
+      it('rejects a missing object', async () => {
         const patched = world().kube.patch(refOf('none'), { type: 'merge', body: {} }, live);
         await expect(patched).rejects.toMatchObject({ code: 'kube.not-found' });
       });
     });
 
     describe('replace', () => {
-      it('puts the whole object, once for each version of it', async () => {
+      it('replaces the whole object, once per resource version', async () => {
         await put('a', { x: '1', y: '2' });
         const before = await world().kube.get(refOf('a'), live);
         const next = { ...before, metadata: { ...before!.metadata }, data: { x: '3' } };
@@ -239,14 +239,14 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await expect(put_()).rejects.toMatchObject({ code: 'kube.conflict' });
       });
 
-      it('needs an object', async () => {
+      it('rejects a missing object', async () => {
         const replaced = world().kube.replace(refOf('none'), map('none', {}), { signal: live });
         await expect(replaced).rejects.toMatchObject({ code: 'kube.not-found' });
       });
     });
 
     describe('remove', () => {
-      it('takes it away, and does not mind when there is none', async () => {
+      it('removes an object, and accepts a missing one', async () => {
         await put('a', {});
         await world().kube.remove(refOf('a'), live);
         expect(await world().kube.get(refOf('a'), live)).toBeUndefined();
@@ -258,7 +258,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
     endingSuite(world, named);
 
     describe('the log of a pod', () => {
-      it('needs a pod', async () => {
+      it('rejects a missing pod', async () => {
         for (const since of [3600, undefined]) {
           const log = world().kube.podLog({ namespace, name: named('none') }, since, live);
           await expect(log).rejects.toMatchObject({ code: 'kube.not-found' });
@@ -296,7 +296,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
           { timeout: 120_000, interval: 5 },
         );
 
-      it('shows what is there, what comes, changes and goes', async () => {
+      it('shows existing, added, changed and deleted objects', async () => {
         await put('b', {});
         await put('x', {}, 'other');
         follow();
@@ -315,7 +315,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(views[0]?.objects).toHaveLength(1);
       });
 
-      it('shows an empty selection, and one that leaves it', async () => {
+      it('shows an empty selection, and an object that leaves it', async () => {
         follow();
         await seen({ isSynced: true, names: [] });
         await put('a', {});
@@ -325,7 +325,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await seen({ names: [] });
       });
 
-      it('says nothing while nothing changes', async () => {
+      it('emits no view without a change', async () => {
         await put('a', {});
         follow();
         await seen({ names: ['a'] });
@@ -336,7 +336,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         expect(views).toHaveLength(reported + 1);
       });
 
-      it('tells trouble with what was seen, and its end', async () => {
+      it('shows an error with the last known objects, and its end', async () => {
         await put('a', {});
         follow();
         await seen({ names: ['a'], lastError: 'none' });
@@ -348,7 +348,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await seen({ names: ['a', 'b'], lastError: 'none' });
       });
 
-      it('knows that it saw none of a time whose history is lost', async () => {
+      it('replaces its objects after lost history without an empty view', async () => {
         await put('a', { k: '1' });
         await put('b', {});
         follow();

@@ -35,7 +35,7 @@ const cluster: KubeStand['cluster'] = (more) => stand.cluster(more);
 const asked = (): readonly string[] => stand.asked();
 
 describe('requests', () => {
-  it('say who asks, and what comes', async () => {
+  it('carry credentials, the user agent and a content type', async () => {
     server.answering(json(200, node(1)));
     await cluster().get(m0, signal);
     await cluster().patch(m0, { type: 'merge', body: { a: null }, subresource: 'status' }, signal);
@@ -49,7 +49,7 @@ describe('requests', () => {
     }
   });
 
-  it('check who answers', async () => {
+  it('verify the certificate of the server', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bootwright-kube-'));
     const certificates = makeCertificates(folder);
     rmSync(folder, { recursive: true });
@@ -70,13 +70,13 @@ describe('requests', () => {
   });
 
   it.each<[string, (url: string) => [proxies: Proxies | undefined, cluster: object]]>([
-    ['that they are given', (url) => [{ http: '', https: url, no: '' }, {}]],
-    ['of the kubeconfig', (url) => [undefined, { 'proxy-url': url }]],
+    ['from the settings', (url) => [{ http: '', https: url, no: '' }, {}]],
+    ['from the kubeconfig', (url) => [undefined, { 'proxy-url': url }]],
     [
-      'of the kubeconfig, not that which they are given',
+      'from the kubeconfig before that from the settings',
       (url) => [{ http: '', https: 'http://127.0.0.1:1', no: '*' }, { 'proxy-url': url }],
     ],
-  ])('lead through a proxy %s', async (_, given) => {
+  ])('use a proxy %s', async (_, given) => {
     const folder = mkdtempSync(join(tmpdir(), 'bootwright-kube-'));
     const certificates = makeCertificates(folder);
     rmSync(folder, { recursive: true });
@@ -117,18 +117,18 @@ describe('requests', () => {
   });
 });
 
-describe('what is passing', () => {
+describe('a temporary error', () => {
   it.each<[string, Responder]>([
     ['a list that lost its history', status(410)],
-    ['401 for a moment', status(401)],
-  ])('is tried again: %s', async (_, bad) => {
+    ['a temporary 401', status(401)],
+  ])('is retried: %s', async (_, bad) => {
     server.answering(inTurn(bad, bad, json(200, node(1))));
     expect(await cluster().get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
     expect(asked()).toHaveLength(3);
     expect(stand.notes.map((note) => (note as { level?: string }).level)).toEqual(['warn', 'info']);
   });
 
-  it('waits as long as the server asks for', async () => {
+  it('is retried after the time that the server requests', async () => {
     server.answering(
       inTurn(status(429, { details: { retryAfterSeconds: 20 } }), json(200, node(1))),
     );
@@ -138,19 +138,24 @@ describe('what is passing', () => {
   });
 });
 
-describe('a create whose answer was lost', () => {
+describe('a create whose response was lost', () => {
   const object = { metadata: { name: 'm0' }, spec: { a: 1 } };
 
-  it.each([[[lost]], [[lost, status(429)]]])('is known again by what it holds', async (before) => {
-    server.answering(inTurn(...before, status(409), json(200, node(4, { spec: { a: 1, b: 2 } }))));
-    const made = await cluster().create({ kind: nodes }, object, signal);
-    expect(made.metadata.resourceVersion).toBe('4');
-    expect(asked().at(-1)).toBe('GET /api/v1/nodes/m0');
-  });
+  it.each([[[lost]], [[lost, status(429)]]])(
+    'succeeds when the existing object has its content',
+    async (before) => {
+      server.answering(
+        inTurn(...before, status(409), json(200, node(4, { spec: { a: 1, b: 2 } }))),
+      );
+      const made = await cluster().create({ kind: nodes }, object, signal);
+      expect(made.metadata.resourceVersion).toBe('4');
+      expect(asked().at(-1)).toBe('GET /api/v1/nodes/m0');
+    },
+  );
 
   it.each([
-    ['another object is there', [lost], 2],
-    ['it was there before', [], 1],
+    ['the existing object differs', [lost], 2],
+    ['the object existed before', [], 1],
   ])('is a conflict when %s', async (_, before, a) => {
     server.answering(inTurn(...before, status(409), json(200, node(4, { spec: { a } }))));
     await expect(cluster().create({ kind: nodes }, object, signal)).rejects.toMatchObject({
@@ -160,7 +165,7 @@ describe('a create whose answer was lost', () => {
 });
 
 describe('credentials', () => {
-  it('that cannot be used end it at once', async () => {
+  it('that are invalid fail at once', async () => {
     const kube = cluster({ credentials: () => Promise.resolve('x') });
     await expect(kube.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
     const user = { 'client-certificate-data': 'eA==', 'client-key-data': 'eA==' };
@@ -169,7 +174,7 @@ describe('credentials', () => {
     await expect(other.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
   });
 
-  it('are not used any more after the end', async () => {
+  it('are not used after close', async () => {
     server.answering(json(200, node(1)));
     const kube = cluster();
     await kube.get(m0, signal);
@@ -178,7 +183,7 @@ describe('credentials', () => {
     expect(asked()).toHaveLength(1);
   });
 
-  it('that are refused are looked for again', async () => {
+  it('that are refused are read again', async () => {
     server.answering((seen, response) =>
       (seen.headers.authorization === 'Bearer new' ? json(200, node(1)) : status(401))(
         seen,

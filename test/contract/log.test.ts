@@ -72,7 +72,7 @@ describe('the log', () => {
   const lines = async (): Promise<string[]> =>
     (await readFile(at('var/log/agent.log'), 'utf8')).split('\n').slice(0, -1);
 
-  it('has events of its level as JSON', async () => {
+  it('contains the events of its level as JSON', async () => {
     const log = open();
     log.sink(note('quiet', 'debug'));
     log.sink(event({ type: 'step.stopped', step: 'a/b' }));
@@ -88,7 +88,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('is appended to what is there', async () => {
+  it('is appended to an existing file', async () => {
     for (const message of ['one', 'two']) {
       const log = open({ format: 'pretty' });
       log.sink(note(message));
@@ -97,7 +97,7 @@ describe('the log', () => {
     expect((await lines()).map((line) => line.split(' ').at(-1))).toEqual(['one', 'two']);
   });
 
-  it.each(['json', 'pretty'] as const)('shows no secret as %s', async (format) => {
+  it.each(['json', 'pretty'] as const)('masks secrets as %s', async (format) => {
     const secrets = masker();
     secrets.register(new Secret('planted-"token"'));
     const reported: string[] = [];
@@ -115,13 +115,13 @@ describe('the log', () => {
     }
   });
 
-  it('continues when its file cannot be written any more', async () => {
+  it('continues when its file can no longer be written', async () => {
     const log = open({ file: '/dev/full', format: 'pretty' });
     for (let count = 0; count < 100; count += 1) log.sink(note('lost'));
     await expect(log.close()).resolves.toBeUndefined();
   });
 
-  it('does not wait for a reader that does not read', async () => {
+  it('does not wait for a stalled reader', async () => {
     // A pipe whose other end is open but never read.
     execFileSync('mkfifo', [at('pipe')]);
     const pipe = openSync(at('pipe'), constants.O_RDWR);
@@ -132,7 +132,7 @@ describe('the log', () => {
     closeSync(pipe);
   });
 
-  it('is closed when the slowest of its readers has all of it', async () => {
+  it('is closed when its slowest reader has read everything', async () => {
     const pipe = fullPipe();
     const log = open({ descriptors: [pipe] });
     log.sink(note('the last line'));
@@ -149,7 +149,7 @@ describe('the log', () => {
     closeSync(pipe);
   });
 
-  it('keeps 4 MiB for a reader that does not read, and drops the rest', async () => {
+  it('buffers 4 MiB for a stalled reader and drops the rest', async () => {
     const pipe = fullPipe();
     const log = open({ descriptors: [pipe], file: undefined, format: 'pretty' });
     const line = 'x'.repeat(8000);
@@ -170,7 +170,7 @@ describe('the log', () => {
     closeSync(pipe);
   });
 
-  it('says so when its file cannot be opened', async () => {
+  it('fails with a code when its file cannot be opened', async () => {
     await writeFile(at('file'), '');
     expect(() => open({ file: at('file/agent.log') })).toThrow(
       expect.objectContaining({ code: 'log.not-opened', kind: 'host' }) as Error,
@@ -179,7 +179,7 @@ describe('the log', () => {
 });
 
 describe('the event stream', () => {
-  it('has every event, versioned, but not all progress', async () => {
+  it('contains every event with a version, and throttles progress', async () => {
     const stream = openEventStream(at('events.jsonl'), (text) => text);
     stream.sink(note('one'));
     for (const [percent, time] of [
@@ -204,7 +204,7 @@ describe('the event stream', () => {
     expect(events.every(({ v }) => v === 1)).toBe(true);
   });
 
-  it('shows no secret', async () => {
+  it('masks secrets', async () => {
     const secrets = masker();
     secrets.register(new Secret('planted-"token"'));
     const stream = openEventStream(at('events.jsonl'), secrets.mask);
@@ -216,7 +216,7 @@ describe('the event stream', () => {
   });
 });
 
-describe('the way to the journal', () => {
+describe('journald', () => {
   /** Opens a journal whose `logger` is a script. */
   const open = async (script: string, socket = directory) => {
     await writeFile(at('logger'), `#!/bin/sh\n${script}\n`);
@@ -225,7 +225,7 @@ describe('the way to the journal', () => {
     return journald({ access: { prefix: [], environment }, socket, gather: 1 });
   };
 
-  it('gathers lines and sends them with the tag of the collector', async () => {
+  it('batches lines and sends them with the tag installer', async () => {
     const journal = await open(`cat >> ${at('entries')}; echo -- >> ${at('entries')}`);
     journal.line('one', 'info');
     journal.line('two', 'info');
@@ -237,7 +237,7 @@ describe('the way to the journal', () => {
     );
   });
 
-  it('does not hold the run up when the program hangs, which ends with it', async () => {
+  it('does not wait for a hanging logger, and ends it', async () => {
     const journal = await open(`echo $$ > ${at('pid')}; exec sleep 600`);
     journal.line('one', 'info');
     await journal.close();
@@ -252,7 +252,7 @@ describe('the way to the journal', () => {
     await expect.poll(state).toMatch(/[XZ]/);
   });
 
-  it('stops trying where lines are not taken', async () => {
+  it('stops after three failures of logger', async () => {
     const journal = await open(`echo x >> ${at('tries')}; exit 1`);
     for (let count = 0; count < 5; count += 1) {
       journal.line(`line ${count}`, count % 2 === 0 ? 'info' : 'warn');
@@ -261,7 +261,7 @@ describe('the way to the journal', () => {
     expect(await readFile(at('tries'), 'utf8')).toBe('x\n'.repeat(3));
   });
 
-  it('starts nothing where there is no journal', async () => {
+  it('starts nothing without a journal socket', async () => {
     const journal = await open(`echo x > ${at('tries')}`, at('no-socket'));
     journal.line('one', 'info');
     await journal.close();

@@ -82,8 +82,8 @@ async function filesIn(bytes: Uint8Array | undefined, name: string) {
 
 const log = 'assisted-installer-controller.logs';
 
-describe('the last container of the pod that gathers', () => {
-  it('uploads what was gathered with the log of the controller', async () => {
+describe('the upload container of the must-gather pod', () => {
+  it('uploads the gathered files with the log of the controller', async () => {
     const token = issuer.issue({ cluster_id: cluster.id });
     const { store, ended } = await upload(issuer.auth, { token, oc: 'echo "$@"' });
     expect((await ended).stdout).toBe('uploaded\n');
@@ -95,14 +95,14 @@ describe('the last container of the pod that gathers', () => {
     });
   });
 
-  it('needs neither a token nor the log', async () => {
+  it('works without a token and without the log', async () => {
     const { store, ended } = await upload({ kind: 'none' }, { token: '', oc: 'exit 1' });
     await ended;
     const { text } = await filesIn(store.controllerLogs()[0]?.bytes, log);
     expect(text).toBe('the log could not be read\n');
   });
 
-  it('fails with what the service answers, and says nothing of the token', async () => {
+  it('fails with the response of the service without printing the token', async () => {
     const { store, ended } = await upload(issuer.auth, { token: 'stale-token', oc: 'exit 0' });
     await expect(ended).rejects.toMatchObject({
       stderr: expect.stringMatching(/^(?![^]*stale-token)[^]*401/) as string,

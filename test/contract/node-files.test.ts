@@ -91,7 +91,7 @@ async function give(wanted: WantedHost, before: WantedHost | undefined): Promise
   expect(isChange(rest), JSON.stringify(rest)).toBe(false);
 }
 
-it('gives a host its files and units, the next ones, and the first ones again', async () => {
+it('applies the files and units of a MachineConfig, of the next one, and of the first one again', async () => {
   await give(first, undefined);
   expect(await wantsOf('multi-user')).toEqual([
     ...['left.service', 'moved.service', 'never.service'],

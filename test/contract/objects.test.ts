@@ -50,21 +50,21 @@ const subjects: readonly [string, () => Objects][] = [
   ['the fake store', () => fakeObjects().with('bucket/C/master.ign', '{"ignition":{}}')],
 ];
 
-describe.each(subjects)('%s keeps the contract of the objects port', (_, make) => {
-  it('gives an object as a stream, with its size', async () => {
+describe.each(subjects)('%s implements the objects port', (_, make) => {
+  it('streams an object with its size', async () => {
     const { body, bytes } = await make().get('bucket', 'C/master.ign', signal);
     expect(bytes).toBe(15);
     await expect(text(body)).resolves.toBe('{"ignition":{}}');
   });
 
-  it('says that an object is not there', async () => {
+  it('reports a missing object', async () => {
     await expect(make().get('bucket', 'C/none.ign', signal)).rejects.toMatchObject({
       code: 'objects.not-found',
       kind: 'remote',
     });
   });
 
-  it('stops with the reason of the signal', async () => {
+  it('rejects with the abort reason', async () => {
     const reason = new Error('enough');
     const stopped = make().get('bucket', 'C/master.ign', AbortSignal.abort(reason));
     await expect(stopped).rejects.toBe(reason);
@@ -72,21 +72,21 @@ describe.each(subjects)('%s keeps the contract of the objects port', (_, make) =
 });
 
 describe('the S3 store', () => {
-  it('is asked by path, without a signature when there are no credentials', async () => {
+  it('is requested by path, unsigned without credentials', async () => {
     await real().get('bucket', 'C/master.ign', signal);
     expect(server.seen[0]?.path).toMatch(/^\/bucket\/C\/master\.ign/);
     expect(server.seen[0]?.headers.authorization).toBeUndefined();
     expect(server.seen[0]?.headers['user-agent']).toContain(userAgent);
   });
 
-  it('is asked with a signature when there are, and never with the secret', async () => {
+  it('is requested with a signature and without the secret key', async () => {
     const credentials = { accessKeyId: 'AKID', secretAccessKey: new Secret('planted-secret') };
     await real({ credentials }).get('bucket', 'C/master.ign', signal);
     expect(server.seen[0]?.headers.authorization).toContain('Credential=AKID/');
     expect(JSON.stringify(server.seen)).not.toContain('planted-secret');
   });
 
-  it('that denies is not asked again', async () => {
+  it('is not retried after a denial', async () => {
     server.answering(problem(403, 'AccessDenied'));
     await expect(real().get('bucket', 'x', signal)).rejects.toMatchObject({
       code: 'objects.denied',
@@ -94,7 +94,7 @@ describe('the S3 store', () => {
     });
   });
 
-  it('whose clock differs from that of the host is asked again by its own', async () => {
+  it('is retried with its own time after a clock skew', async () => {
     const credentials = { accessKeyId: 'AKID', secretAccessKey: new Secret('planted-secret') };
     server.answering((seen, response) => {
       if (String(seen.headers['x-amz-date']).startsWith('2035')) return store(seen, response);
@@ -105,7 +105,7 @@ describe('the S3 store', () => {
     await expect(text(body)).resolves.toBe('{"ignition":{}}');
   });
 
-  it('that never takes the time of the host names its clock', async () => {
+  it('reports the clock of the host after a persistent clock skew', async () => {
     server.answering(problem(403, 'RequestTimeTooSkewed'));
     await expect(real().get('bucket', 'x', signal)).rejects.toMatchObject({
       code: 'objects.denied',
@@ -114,14 +114,14 @@ describe('the S3 store', () => {
     });
   });
 
-  it('cannot be asked with a region that is none', async () => {
+  it('reports a missing region', async () => {
     await expect(real({ region: '' }).get('bucket', 'x', signal)).rejects.toMatchObject({
       code: 'objects.unreachable',
       message: expect.stringContaining('Region is missing') as string,
     });
   });
 
-  it('that is busy or breaks is asked again', async () => {
+  it('is retried after a 503 or a closed connection', async () => {
     server.answering(
       inTurn(
         problem(503, 'SlowDown'),
@@ -136,14 +136,14 @@ describe('the S3 store', () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  it('that does not answer is asked again', async () => {
+  it('is retried after a timeout', async () => {
     server.answering(inTurn(() => undefined, store));
     const objects = real({ connection: impatient });
     const { body } = await objects.get('bucket', 'C/master.ign', signal);
     await expect(text(body)).resolves.toBe('{"ignition":{}}');
   });
 
-  it('that stops in the middle of an object is cut', async () => {
+  it('reports an incomplete body', async () => {
     server.answering((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('x'.repeat(40), () => response.socket?.destroy());
@@ -152,7 +152,7 @@ describe('the S3 store', () => {
     await expect(text(body)).rejects.toMatchObject({ code: 'web.cut', context: { received: 40 } });
   });
 
-  it('is reached by the proxy', async () => {
+  it('is requested through the proxy', async () => {
     const proxies = { http: server.url, https: '', no: '' };
     server.answering((_, response) => void response.end('through'));
     const { body } = await real({

@@ -43,7 +43,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-it('still logs to a device, and sends events to a pipe that somebody reads', async () => {
+it('opens an event stream to a device and to a pipe with a reader', async () => {
   const stream = at('var/log/events');
   execFileSync('mkfifo', [stream]);
   openSync(stream, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -51,7 +51,7 @@ it('still logs to a device, and sends events to a pipe that somebody reads', asy
   await openEventStream('/dev/null', (text) => text).close();
 });
 
-describe('a file without end', () => {
+describe('an oversized file', () => {
   const sparse = async (path: string): Promise<string> => {
     await writeFile(at(path), '');
     // A hole takes no space on the disk.
@@ -67,37 +67,36 @@ describe('a file without end', () => {
   ]);
 
   const reads: Readonly<Record<string, (path: string) => unknown>> = {
-    'that should be the journal': (path) => fileJournal(path).read(),
-    'that should be a configuration': (path) => load(['--config', path]),
-    'that should hold a secret': (path) => load([], { BOOTWRIGHT_SERVICE_TOKEN_FILE: path }),
-    'that should hold certificates': async (path) =>
+    'as the journal': (path) => fileJournal(path).read(),
+    'as a configuration': (path) => load(['--config', path]),
+    'as a secret': (path) => load([], { BOOTWRIGHT_SERVICE_TOKEN_FILE: path }),
+    'as certificates': async (path) =>
       requireInstallable(await load(['--cacert', path, ...complete])),
-    'that should hold certificates, on the way to a request': (path) => authoritiesIn(path),
-    'that should be a kubeconfig': (path) => commandCredentials({}, path),
-    'that should hold an object': (path) => readSource(path),
+    'as certificates of a request': (path) => authoritiesIn(path),
+    'as a kubeconfig': (path) => commandCredentials({}, path),
+    'as a manifest': (path) => readSource(path),
   };
 
-  it.each(Object.keys(reads))('%s is refused by its size', async (what) => {
+  it.each(Object.keys(reads))('%s is refused', async (what) => {
     const path = await sparse('opt/large');
     await expect(codesOf(() => reads[what]?.(path))).resolves.toContain('file.too-large');
   });
 
-  it.each([
-    'that should be a configuration',
-    'that should hold certificates',
-    'that should be a kubeconfig',
-  ])('%s is read no further than such files go', async (what) => {
-    await expect(codesOf(() => reads[what]?.('/dev/zero'))).resolves.toContain('file.too-large');
-  });
+  it.each(['as a configuration', 'as certificates', 'as a kubeconfig'])(
+    '%s is read only up to the limit',
+    async (what) => {
+      await expect(codesOf(() => reads[what]?.('/dev/zero'))).resolves.toContain('file.too-large');
+    },
+  );
 
-  it('is named by the lint, which continues behind it', async () => {
+  it('is reported by lint', async () => {
     const shown = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     await expect(runLint({ values: [await sparse('opt/large')], format: 'text' })).resolves.toBe(2);
     expect(shown.mock.calls.flat().join('')).toContain('is larger than 16 MiB');
   });
 
   it.each(['home/install-config.yaml', 'home/openshift/99-a.yaml'])(
-    'that is a pipe is not waited for by capi render: %s',
+    'or pipe does not block capi render: %s',
     async (path) => {
       await mkdir(at('home/openshift'));
       await writeFile(at('home/.openshift_install_state.json'), '{}');
@@ -119,7 +118,7 @@ describe('a file without end', () => {
   it.each<readonly [string, string]>([
     ['opt/pipe', 'media.not-live'],
     ['opt/net/eth0.nmconnection', 'config.file-not-read'],
-  ])('that is a pipe is not waited for by media: %s', async (path, code) => {
+  ])('or pipe does not block media: %s', async (path, code) => {
     await mkdir(at('opt/net'));
     execFileSync('mkfifo', [at(path)]);
     const settings = { role: 'worker', disk: { device: '/dev/vda' }, network: {}, ignition: {} };
@@ -131,7 +130,7 @@ describe('a file without end', () => {
     await expect(runMedia({ ...call, image, format: 'text' })).rejects.toMatchObject({ code });
   });
 
-  it('is not what a shell hands over: that has an end', async () => {
+  it('is not assumed for a pipe from a shell', async () => {
     execFileSync('mkfifo', [at('opt/pipe')]);
     const read = readSource(at('opt/pipe'));
     await writeFile(at('opt/pipe'), 'kind: List\n');
@@ -162,7 +161,7 @@ it.each<readonly [string, (path: string) => Promise<unknown>]>([
     },
   ],
   ['a bundle', (path) => keepBundle(path, Buffer.from('new'))],
-])('%s is written through nothing that has its temporary name', async (_, write) => {
+])('%s is not written through an existing temporary file', async (_, write) => {
   await writeFile(at('home/theirs'), 'theirs\n');
   await symlink(at('home/theirs'), at('opt/.file.part'));
   await write(at('opt/file'));

@@ -5,8 +5,8 @@ import { fakeRandom } from '../support/fake-random.ts';
 describe.each([
   ['the system generator', systemRandom],
   ['the fake generator', fakeRandom()],
-])('%s keeps the contract of the random port', (_, random) => {
-  it('gives UUIDs of version 4, never twice', () => {
+])('%s implements the random port', (_, random) => {
+  it('returns unique UUIDs of version 4', () => {
     const uuids = Array.from({ length: 100 }, () => random.uuid());
     expect(new Set(uuids).size).toBe(100);
     for (const uuid of uuids) {

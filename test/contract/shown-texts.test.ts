@@ -69,13 +69,13 @@ const load = async (...words: readonly string[]): Promise<unknown> =>
   loadConfig(['-r', 'worker', ...words], {});
 
 const entrances: Readonly<Record<string, () => Promise<unknown>>> = {
-  'an answer of the service': () => ofService(JSON.stringify({ reason: hostile })),
+  'a response of the service': () => ofService(JSON.stringify({ reason: hostile })),
   'a page of a proxy': () => ofService(`<html><title>${steering}</title>`),
   'a message of the API server': () => {
     const text = JSON.stringify({ kind: 'Status', reason: 'Invalid', message: hostile });
     return Promise.reject(errorOfAnswer('GET /x', 422, text).failure);
   },
-  'what a command prints': async () => {
+  'the output of a command': async () => {
     await writeFile(at('said'), hostile);
     const argv = ['sh', '-c', 'cat "$0" >&2; exit 1', at('said')];
     await localHost().exec(argv, { signal, limit: seconds(60) });
@@ -207,7 +207,7 @@ describe.each(Object.entries(entrances))('%s', (_, enter) => {
   });
 });
 
-describe('what a command shows', () => {
+describe('the output of a command of this program', () => {
   const shown = async (run: () => Promise<unknown>): Promise<string> => {
     const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     await run();
@@ -215,16 +215,16 @@ describe('what a command shows', () => {
   };
   const argv = ['-r', 'worker', '--log.file', `/var/log/${steering}`, '--boot-device', '/dev/vda'];
 
-  it.each(['text', 'json'])('of settings is plain as %s', async (format) => {
+  it.each(['text', 'json'])('for settings is plain as %s', async (format) => {
     requirePlain(await shown(() => runConfigShow({ argv, environment: {}, format })));
   });
 
-  it.each(['text', 'json'])('of a plan is plain as %s', async (format) => {
+  it.each(['text', 'json'])('for a plan is plain as %s', async (format) => {
     const line = [...argv, '--installer-args', JSON.stringify(['--append-karg', steering])];
     requirePlain(await shown(() => runPlan({ argv: line, environment: {}, format })));
   });
 
-  it.each(['text', 'json'])('of a journal is plain as %s', async (format) => {
+  it.each(['text', 'json'])('for a journal is plain as %s', async (format) => {
     const header = { type: 'header', v: 1, role: steering, version: '1' };
     const failed = { type: 'failed', step: 'a/b', at: 1, code: 'x', message: hostile };
     const path = at('opt/install-dir/journal.jsonl');

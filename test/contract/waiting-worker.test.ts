@@ -23,38 +23,41 @@ it.each<[string, Responder]>([
   ['503', json(503, {})],
   ['429', json(429, {})],
   ['404', json(404, {})],
-  ['no answer', (_, response) => void response.destroy()],
-])('a service that gives %s is asked twice a minute, and gets four reports', async (_, bad) => {
-  const clock = quickClock(400);
-  const asked: number[] = [];
-  const reported: number[] = [];
-  stand.server.answering((seen, response) => {
-    (seen.method === 'GET' ? asked : reported).push(clock.elapsed());
-    return bad(seen, response);
-  });
-  const inventory = stand.v2({ clock, reportLimit: seconds(15) });
-  const stop = new AbortController();
-  const emit = (event: RunEventBody): void => {
-    reporter.sink({ ...event, at: clock.now(), run: 'r' });
-  };
-  const reporter = new Reporter({
-    ladder: 'worker',
-    clock,
-    send: (report, signal) => inventory.report(host, report, signal),
-    emit: () => undefined,
-  });
-  const waiting = tryStep(waitForControlPlane, {
-    config,
-    clock,
-    inventory,
-    signal: stop.signal,
-    heard: emit,
-  });
-  await clock.sleep(minutes(8), stop.signal);
-  stop.abort(new Error('enough'));
-  await waiting;
-  reporter.close();
-  expect(asked.length).toBeGreaterThan(8);
-  expect(mostInAMinute(asked.filter((at) => at > seconds(10)))).toBeLessThanOrEqual(2);
-  expect(mostInAMinute(reported.filter((at) => at > minutes(1)))).toBeLessThanOrEqual(4);
-});
+  ['no response', (_, response) => void response.destroy()],
+])(
+  'a waiting worker sends at most two requests and four reports a minute on %s',
+  async (_, bad) => {
+    const clock = quickClock(400);
+    const asked: number[] = [];
+    const reported: number[] = [];
+    stand.server.answering((seen, response) => {
+      (seen.method === 'GET' ? asked : reported).push(clock.elapsed());
+      return bad(seen, response);
+    });
+    const inventory = stand.v2({ clock, reportLimit: seconds(15) });
+    const stop = new AbortController();
+    const emit = (event: RunEventBody): void => {
+      reporter.sink({ ...event, at: clock.now(), run: 'r' });
+    };
+    const reporter = new Reporter({
+      ladder: 'worker',
+      clock,
+      send: (report, signal) => inventory.report(host, report, signal),
+      emit: () => undefined,
+    });
+    const waiting = tryStep(waitForControlPlane, {
+      config,
+      clock,
+      inventory,
+      signal: stop.signal,
+      heard: emit,
+    });
+    await clock.sleep(minutes(8), stop.signal);
+    stop.abort(new Error('enough'));
+    await waiting;
+    reporter.close();
+    expect(asked.length).toBeGreaterThan(8);
+    expect(mostInAMinute(asked.filter((at) => at > seconds(10)))).toBeLessThanOrEqual(2);
+    expect(mostInAMinute(reported.filter((at) => at > minutes(1)))).toBeLessThanOrEqual(4);
+  },
+);

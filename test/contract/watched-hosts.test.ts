@@ -35,17 +35,17 @@ async function watched(served: readonly object[], limit = minutes(1)): Promise<n
   }
 }
 
-describe.concurrent('hosts that are watched', () => {
+describe.concurrent('watchHosts', () => {
   const installed = status('left the host');
 
-  it('are installed once all are', async () => {
+  it('ends with 0 once all hosts are installed', async () => {
     expect(await watched([installed, status('finished')])).toBe(0);
   });
 
   it.each<[string, RegExp, readonly object[]]>([
     ['cli.not-installed', /^127\.0\.0\.1:\d+ failed$/, [status('failed'), status('running')]],
     ['cli.not-installed-in-time', /never reached; .*serves no status of a run$/, [{ run: 'r' }]],
-  ])('end with %s: %s', async (code, message, served) => {
+  ])('fails with %s: %s', async (code, message, served) => {
     // The whole limit passes: a busy machine needs the time to read each status once.
     const thrown: unknown = await watched(served, seconds(4)).catch((error: unknown) => error);
     expect(thrown).toMatchObject({ code, message: expect.stringMatching(message) as string });

@@ -8,12 +8,12 @@ import { emptyPage } from '../../src/page/state.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 
-describe('the service that is watched', () => {
+describe('the watched service', () => {
   it.each([
     ['v2', '/api/assisted-install/v2'],
     ['v1', '/api/assisted-install/v1'],
     ['bm-inventory-v1', '/api/bm-inventory/v1'],
-  ])('is asked by the interface of service.api %s', async (api, base) => {
+  ])('is requested with the path of service.api %s', async (api, base) => {
     const control = new AbortController();
     const asked: (string | undefined)[] = [];
     const server = createServer((request, response) => {

@@ -57,7 +57,7 @@ const subjects: readonly [string, () => Web][] = [
   ],
 ];
 
-it.each(['"1"', 'W/"1"'])('says which version a page is, by the ETag %s', async (etag) => {
+it.each(['"1"', 'W/"1"'])('returns the validators of a page with the ETag %s', async (etag) => {
   server.answering((_, response) => {
     response.writeHead(200, { etag, 'last-modified': 'Mon, 02 Nov 2026 00:00:00 GMT' }).end();
   });
@@ -66,20 +66,20 @@ it.each(['"1"', 'W/"1"'])('says which version a page is, by the ETag %s', async 
   await text(page.body);
 });
 
-describe.each(subjects)('%s keeps the contract of the web port', (_, make) => {
+describe.each(subjects)('%s implements the web port', (_, make) => {
   it('opens a page as a stream', async () => {
     const page = await make().open(`${server.url}/page`, { signal });
     expect(page).toMatchObject({ contentType: 'text/plain', origin: `${server.url}/page` });
     await expect(text(page.body)).resolves.toBe('abcdef');
   });
 
-  it('opens a part of it', async () => {
+  it('opens a range of a page', async () => {
     const part = await make().open(`${server.url}/page`, { signal, range: [2, 4] });
     expect(part).toMatchObject({ wholeBytes: 6 });
     await expect(text(part.body)).resolves.toBe('cde');
   });
 
-  it('says that a page is not there', async () => {
+  it('reports a missing page', async () => {
     const missing = make().open(`${server.url}/missing`, { signal });
     await expect(missing).rejects.toMatchObject({
       code: 'web.refused',
@@ -88,7 +88,7 @@ describe.each(subjects)('%s keeps the contract of the web port', (_, make) => {
     });
   });
 
-  it('stops with the reason of the signal', async () => {
+  it('rejects with the abort reason', async () => {
     const reason = new Error('enough');
     const stopped = make().open(`${server.url}/page`, { signal: AbortSignal.abort(reason) });
     await expect(stopped).rejects.toBe(reason);
@@ -96,7 +96,7 @@ describe.each(subjects)('%s keeps the contract of the web port', (_, make) => {
 });
 
 describe('the web', () => {
-  it('tries again what may pass, before the body begins', async () => {
+  it('retries temporary errors before the body begins', async () => {
     server.answering(
       inTurn(
         (_, response) => void response.writeHead(503, { 'retry-after': '1' }).end(),
@@ -115,7 +115,7 @@ describe('the web', () => {
     expect(notices).toEqual([1, 2]);
   });
 
-  it('waits for a server by what it is, with its address', async () => {
+  it('reports a wait with the name and address of the server', async () => {
     server.answering(inTurn((_, response) => void response.writeHead(500).end(), pages));
     const updated = vi.fn();
     const peer = 'the machine-config-server';
@@ -127,7 +127,7 @@ describe('the web', () => {
     ]);
   });
 
-  it('follows redirects, and gives name and password to their own server alone', async () => {
+  it('follows redirects and sends credentials only to their own server', async () => {
     const other = await startServer(pages);
     server.answering(({ path }, response) => {
       const location = path === '/page' ? '/second' : `${other.url}/end`;
@@ -153,7 +153,7 @@ describe('the web', () => {
     },
   );
 
-  it('follows no redirect to plain http where only TLS verifies what comes', async () => {
+  it('refuses a redirect to plain http when TLS is required', async () => {
     const location = `${server.url}/page`;
     server.answering((_, response) => void response.writeHead(302, { location }).end());
     const page = real().open(`${server.url}/a`, { signal, tlsOnly: true });
@@ -164,14 +164,14 @@ describe('the web', () => {
     });
   });
 
-  it('does not follow redirects for ever', async () => {
+  it('refuses a redirect loop', async () => {
     server.answering((_, response) => void response.writeHead(302, { location: '/' }).end());
     await expect(real().open(server.url, { signal })).rejects.toMatchObject({
       code: 'web.refused',
     });
   });
 
-  it('refuses a server that gives the whole file instead of a part', async () => {
+  it('refuses the whole file in place of a range', async () => {
     const part = real().open(`${server.url}/page`, { signal, range: [1, 2] });
     await expect(part).rejects.toMatchObject({ code: 'web.refused', context: { status: 200 } });
   });
@@ -185,14 +185,14 @@ describe('trust', () => {
   afterEach(() => secure.close());
   const read = async (page: ReturnType<Web['open']>): Promise<string> => text((await page).body);
 
-  it('does not trust an authority that it was not told of', async () => {
+  it('rejects an unknown CA without a retry', async () => {
     await expect(real().open(secure.url, { signal })).rejects.toMatchObject({
       code: 'web.untrusted',
       context: { attempts: 1 },
     });
   });
 
-  it('trusts one that it was told of for all, or for this request', async () => {
+  it('accepts a CA of the connection or of the request', async () => {
     const reported = real({ connection: { ca: await authoritiesIn(certificates.caFile) } });
     await expect(read(reported.open(secure.url, { signal }))).resolves.toBe('abcdef');
     const { ca } = certificates;
@@ -202,7 +202,7 @@ describe('trust', () => {
     );
   });
 
-  it('trusts nothing else where one authority alone is to be trusted', async () => {
+  it('accepts no other CA with caOnly', async () => {
     const reported = real({ connection: { ca: certificates.ca } });
     const { ca } = makeCertificates(directory);
     const alone = reported.open(secure.url, { signal, ca, caOnly: true });
@@ -210,15 +210,15 @@ describe('trust', () => {
     certificates = makeCertificates(directory);
   });
 
-  it('trusts everything when told to', async () => {
+  it('accepts any certificate when insecure', async () => {
     const insecure = real({ connection: { isInsecure: true } });
     await expect(read(insecure.open(secure.url, { signal }))).resolves.toBe('abcdef');
   });
 
   it.each([
-    ['a file that is not there', '/nowhere/ca.pem'],
+    ['a missing file', '/nowhere/ca.pem'],
     ['a file without certificates', new URL(import.meta.url).pathname],
-  ])('refuses %s as authorities', async (_, path) => {
+  ])('refuses %s as a CA file', async (_, path) => {
     await expect(authoritiesIn(path)).rejects.toMatchObject({
       code: 'web.bad-authority',
       kind: 'input',
@@ -232,7 +232,7 @@ describe('proxies', () => {
     return real({ connection: { proxies, ...more } });
   };
 
-  it('are asked for plain addresses by their whole name', async () => {
+  it('are requested with the absolute URL for http', async () => {
     const through = throughProxy();
     const page = await through.open('http://service.test/page', { signal });
     await expect(text(page.body)).resolves.toBe('abcdef');
@@ -257,7 +257,7 @@ describe('proxies', () => {
     return tunnels;
   };
 
-  it('that speak TLS themselves are trusted as servers are', async () => {
+  it('with TLS are verified like servers', async () => {
     const proxy = await startServer(pages, certificates);
     const secure = await startServer(pages, certificates);
     const tunnels = tunnelling(proxy, secure.port);
@@ -277,7 +277,7 @@ describe('proxies', () => {
     await secure.close();
   });
 
-  it('lead to secure addresses by a tunnel', async () => {
+  it('open a tunnel for https', async () => {
     const secure = await startServer(pages, certificates);
     const tunnels = tunnelling(server, secure.port);
     const through = throughProxy({ ca: certificates.ca });
@@ -287,7 +287,7 @@ describe('proxies', () => {
     await secure.close();
   });
 
-  it('that refuse a tunnel make an address unreachable, at once', async () => {
+  it('that refuse a tunnel fail the request at once', async () => {
     server.server.on('connect', (_, socket) => {
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
     });
@@ -299,7 +299,7 @@ describe('proxies', () => {
     });
   });
 
-  it('are told who asks, for plain addresses and for tunnels', async () => {
+  it('get their credentials for http and for tunnels', async () => {
     const asked: (string | undefined)[] = [];
     server.server.on('connect', ({ headers }, socket) => {
       asked.push(headers['proxy-authorization']);
@@ -315,15 +315,18 @@ describe('proxies', () => {
     expect(server.seen.map(({ headers }) => headers['proxy-authorization'])).toEqual([basic]);
   });
 
-  it.each([407, 403])('that refuse a plain address with %d are answers', async (status) => {
-    server.answering((_, response) => void response.writeHead(status).end('who are you'));
-    await expect(throughProxy().open('http://service.test/', { signal })).rejects.toMatchObject({
-      code: 'web.refused',
-      context: { status, attempts: 1 },
-    });
-  });
+  it.each([407, 403])(
+    'that answer %d for http fail the request without a retry',
+    async (status) => {
+      server.answering((_, response) => void response.writeHead(status).end('who are you'));
+      await expect(throughProxy().open('http://service.test/', { signal })).rejects.toMatchObject({
+        code: 'web.refused',
+        context: { status, attempts: 1 },
+      });
+    },
+  );
 
-  it('that never answer for a tunnel are given up in time', async () => {
+  it('that do not answer a tunnel request time out', async () => {
     const sockets: Duplex[] = [];
     server.server.on('connect', (_, socket) => sockets.push(socket));
     const proxies = { http: '', https: server.url, no: '' };
@@ -334,7 +337,7 @@ describe('proxies', () => {
     expect(sockets.length).toBeGreaterThan(1);
   });
 
-  it('that are away are named, without their password', async () => {
+  it('that are unreachable are named without their password', async () => {
     const away = `http://user:planted@127.0.0.1:1`;
     const proxies = { http: away, https: away, no: '' };
     const through = real({ connection: { proxies }, openLimit: seconds(3) });
@@ -348,7 +351,7 @@ describe('proxies', () => {
     }
   });
 
-  it('are not asked by a request that trusts one authority alone', async () => {
+  it('are not used by a request with caOnly', async () => {
     const secure = await startServer(pages, certificates);
     const proxies = { http: 'http://127.0.0.1:1', https: 'http://127.0.0.1:1', no: '' };
     const options = { signal, ca: certificates.ca, caOnly: true };

@@ -72,7 +72,7 @@ const stagesOf = (reports: readonly string[]): readonly string[] =>
 const finishedAt = (events: readonly RunEvent[] = [], step: string): number =>
   events.find((event) => event.type === 'step.finished' && event.step === step)?.at ?? Number.NaN;
 
-/** What a hook has printed in a run, line by line. */
+/** The output of a hook in a run, line by line. */
 const printedBy = (
   hook: string,
   run?: { readonly events: readonly RunEvent[] },
@@ -99,14 +99,14 @@ function expectSystem({ report }: DiskBoot, image: string, layer: string): void 
   expect(linesOf(report, 'layers')).toEqual([layer]);
 }
 
-/** Layers that the disk has not, and what is asked for besides: manifests and configs. */
+/** New layers, with the manifests and configs that are pulled besides. */
 function expectPulled(bytes: number | undefined, newBytes: number): void {
   expect(bytes).toBeGreaterThan(newBytes * 0.99);
   expect(bytes).toBeLessThan(newBytes * 1.05);
 }
 
 describe('an agent in a live guest', () => {
-  it('has a root of its own, with the folders and variables of the host that it is given', () => {
+  it('has its own root, with the given directories and variables of the host', () => {
     expect(uefi.job.before).toContain('IN-AGENT secret=kept own=root\nfrom-agent\n');
   });
 
@@ -114,7 +114,7 @@ describe('an agent in a live guest', () => {
     expect(uefi.job.before).toContain('PID1 /usr/lib/systemd/systemd active\n');
   });
 
-  it('hands its exit code on', () => {
+  it('passes its exit code on', () => {
     expect(uefi.job.before).toContain('AGENT-RC=7\n');
   });
 });
@@ -122,7 +122,7 @@ describe('an agent in a live guest', () => {
 describe('by UEFI, with the image on a disk and another operating system in the cluster', () => {
   const installed = () => uefi.job.runs[1];
 
-  it('an agent that was told another digest of the Ignition writes nothing', () => {
+  it('an agent with a wrong digest of the Ignition writes nothing', () => {
     const [run] = uefi.job.runs;
     expect(run?.output).toMatch(
       /^failed: ignition\.wrong-digest: .*\nwhy: .*\nnext: .*\nlogs: .*\n$/,
@@ -135,16 +135,16 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     ]);
   });
 
-  it('the agent installs and ends with 0, the reboot being scheduled', () => {
+  it('the agent installs, schedules the reboot and ends with 0', () => {
     expect(installed()).toMatchObject({ exitCode: 0 });
     expect(uefi.job.shutdown).toMatch(/^MODE=reboot$/m);
   });
 
-  it('the keyfiles of the installed host are on its boot partition, for root alone', () => {
+  it('the boot partition has the keyfiles of the installed host, readable by root only', () => {
     expect(uefi.keyfiles).toMatch(/\/100600\/0\/0\/eth0\.nmconnection\//);
   });
 
-  it('the partition that the host had before is there, with its content and a number of its own', () => {
+  it('the kept partition has its content and its own number', () => {
     expect(uefi.job.before).toContain(`KEPT ${uefi.keptDigest} `);
     const { partitiontable } = JSON.parse(uefi.table) as {
       partitiontable: { partitions: { node: string; name: string }[] };
@@ -153,7 +153,7 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     expect(Object.fromEntries(names)).toMatchObject({ 3: 'boot', 4: 'root', 5: 'data' });
   });
 
-  it('the hooks run on the host before the first loss and before the reboot, and get what is installed where', () => {
+  it('the hooks run before the first loss and before the reboot, with the variables of the installation', () => {
     const [refused] = uefi.job.runs;
     const [before, after] = [printedBy('before', installed()), printedBy('after', installed())];
     for (const [hook, printed] of Object.entries({ before, after })) {
@@ -171,7 +171,7 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     expect(after).toEqual(expect.arrayContaining(['boot', 'root']));
   });
 
-  it('the service saw the stages in order, and the write in per cent', () => {
+  it('the service got the stages in order, and the write in percent', () => {
     expect(stagesOf(uefi.reports)).toEqual([
       'Starting installation',
       'Installing',
@@ -182,22 +182,22 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     expect(uefi.reports).toContain('Writing image to disk: 100%');
   });
 
-  it('the journal of the host has the log under the tag that is collected', () => {
+  it('the journal of the host contains the log', () => {
     expect(uefi.job.journal).toContain('image/write: step finished');
     expect(uefi.job.journal).toContain('ignition.wrong-digest');
   });
 
-  it('no token stands in the log, the journal, the events or the output', () => {
+  it('no token is in the log, the journal, the events or the output', () => {
     expect(uefi.tokens.filter((token) => uefi.said.includes(token))).toEqual([]);
   });
 
-  it('the firmware has the boot entry, and first', () => {
+  it('the firmware has the boot entry in first place', () => {
     const { firmware } = uefi.job;
     const own = /^Boot(\d{4})\* Red Hat Enterprise Linux\t/m.exec(firmware)?.[1] ?? 'none';
     expect(firmware).toMatch(new RegExp(`^BootOrder: ${own}\\b`, 'm'));
   });
 
-  it('the firmware starts the disk by that entry, and Ignition applies what was served', () => {
+  it('the firmware boots the disk by that entry, and Ignition applies the served config', () => {
     expect(uefi.boot.console).toMatch(
       /BdsDxe: starting Boot\d{4} "Red Hat Enterprise Linux" from HD\(2,GPT,.*\\EFI\\redhat\\shimx64\.efi/,
     );
@@ -205,41 +205,41 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     expectFirstBoot(uefi.boot, 'uefi-0');
   });
 
-  it('the disk boots once, into the system that the cluster wants and not that of the image', () => {
+  it('the disk boots once, into the operating system of the cluster', () => {
     expect(errorsIn(installed()?.events ?? [])).toEqual([]);
     expectSystem(uefi.boot, images.final.image, 'final');
   });
 
-  it('the host pulled the layers that were built, and no more', () => {
+  it('the host pulled only the new layers', () => {
     expectPulled(uefi.pulled[0], images.final.newBytes);
   });
 
-  it('it has the kernel arguments of the MachineConfig and of the host', () => {
+  it('the host has the kernel arguments of the MachineConfig and of the settings', () => {
     expect(argumentsOf(uefi.boot.report)).toEqual(
       expect.arrayContaining(['lab.final=yes', 'lab.installed=yes']),
     );
   });
 
-  it('the Machine Config Server was asked by the agent and by Ignition', () => {
+  it('the agent and Ignition requested the config of the Machine Config Server', () => {
     expect(uefi.back.asked).toEqual(['/config/master', '/config/master']);
   });
 });
 
 describe('by BIOS, with the image from a mirror, onto a disk with leftovers', () => {
-  it('the agent takes volume group and array away before it writes', () => {
+  it('the agent removes the volume group and the array before it writes', () => {
     const [run] = powerCut.first.runs;
     expect(powerCut.first.before).toMatch(/^disk lvm part raid1$/m);
     expect(finishedAt(run?.events, 'disk/clean')).not.toBeNaN();
     expect(run?.events.map(({ type }) => type)).toContain('step.progress');
   });
 
-  it('after a power cut in the middle of the write nothing boots', () => {
+  it('a power cut during the write leaves a disk that does not boot', () => {
     expect(powerCut.cutDisk).toEqual({ hasBootCode: false, partitions: 0 });
     expect(powerCut.cutDiskConsole).toContain('UEFI Interactive Shell');
     expect(powerCut.cutDiskConsole).not.toContain('GRUB');
   });
 
-  it('the same command installs then, although the mirror cuts the connection', () => {
+  it('the same command then installs, even if the mirror cuts the connection', () => {
     const [run] = powerCut.second.runs;
     const end = run?.events.find(({ type }) => type === 'run.finished');
     expect(end).toMatchObject({ outcome: 'left the host' });
@@ -248,7 +248,7 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
     expect(afterCut).toBeGreaterThan(0);
   });
 
-  it('the service being gone from half of the write on costs a minute at the end, and no more', () => {
+  it('a service that is gone since the write costs only a minute at the end', () => {
     const events = powerCut.second.runs[0]?.events;
     expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: \d\d%$/);
     const written = finishedAt(events, 'image/overwrite-os');
@@ -258,13 +258,13 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
     expect(stalled / 1000).toBeLessThan(15 + 60 + 100);
   });
 
-  it('the registry that dies in the middle of a pull is told of', () => {
+  it('the agent reports a registry that dies during a pull', () => {
     const lastError = errorsIn(powerCut.second.runs[0]?.events ?? []);
     const notes = lastError.flatMap((event) => (event.type === 'note' ? event.fields['code'] : []));
     expect(notes).toEqual(['image.registry-unreachable']);
   });
 
-  it('the disk boots the system of its image then, and Ignition applies what was served', () => {
+  it('the disk then boots the system of its image, and Ignition applies the served config', () => {
     const { boot } = powerCut;
     expect(linesOf(boot.report, 'firmware')).toEqual(['bios']);
     expectFirstBoot(boot, 'bios-0');
@@ -276,14 +276,14 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
 });
 
 describe('from a config drive of a Machine of Cluster API, into the root that runs', () => {
-  it('Ignition of the disk image reads the data Secret there, and the agent starts by it alone', () => {
+  it('Ignition of the disk image reads the data Secret and starts the agent', () => {
     expect(argumentsOf(configDrive.report)).toEqual(
       expect.arrayContaining(['ignition.firstboot', 'ignition.platform.id=openstack']),
     );
     expect(configDrive.events.map(({ type }) => type)).toContain('run.started');
   });
 
-  it('the agent leaves the host without a warning, and its config says so', () => {
+  it('the agent leaves the host without a warning, and its config shows Rebooting', () => {
     const { events, config, warnings } = configDrive;
     expect(errorsIn(events)).toEqual([]);
     const end = events.find(({ type }) => type === 'run.finished');
@@ -296,7 +296,7 @@ describe('from a config drive of a Machine of Cluster API, into the root that ru
     expectPulled(images.other.pulled(), images.other.newBytes);
   });
 
-  it('the new system has its first boot, in a stateroot of its own', () => {
+  it('the new system has its first boot in its own stateroot', () => {
     expectSystem(configDrive.boot, images.other.image, 'second');
     expectFirstBoot(configDrive.boot, 'existing-0');
     const [commandLine] = linesOf(configDrive.boot.report, 'cmdline');
@@ -304,20 +304,20 @@ describe('from a config drive of a Machine of Cluster API, into the root that ru
     expect(configDrive.boot.asked).toEqual(['/config/master']);
   });
 
-  it('the node is registered with what the config drive knows it by', () => {
+  it('the node is registered with the UUID of the config drive', () => {
     expect(configDrive.boot.report).toMatch(
       new RegExp(`^KUBELET .*--node-labels=metal3\\.io/uuid=${metadataUuid}$`, 'm'),
     );
   });
 
-  it('the system that ran before is still there to be booted', () => {
+  it('the former system still has a boot entry', () => {
     const before = linesOf(configDrive.boot.report, 'entry ostree-1.conf');
     expect(before[0]).toMatch(/ ostree=\/ostree\/boot\.[01]\/rhcos\//);
   });
 });
 
 describe('the lab with one MachineOSConfig', () => {
-  it('sees an image built during an install, and a machine that boots once, straight into it', () => {
+  it('builds an image during the install and boots once, straight into it', () => {
     const { exitCode, output, report } = lab;
     expect(report.differences, output).toEqual([]);
     expect(exitCode).toBe(0);
@@ -330,7 +330,7 @@ describe('the lab with one MachineOSConfig', () => {
     expect(pulledBytes).toBeLessThan(newBytes + 20_000);
   });
 
-  it('keeps its page: the machine as a rail of its plan, each step with its time', () => {
+  it('saves its page with all steps of the plan as done', () => {
     const saved = readFileSync(pageFile(), 'utf8');
     const cells = [...saved.matchAll(/ \(((?:stage: |[a-z]+\/)[^()]+)\), ([^<]+)<\/title/g)];
     const steps = new Map(cells.map(([, id = '', state = '']) => [id, state]));
@@ -346,7 +346,7 @@ describe('bootwright node on the host that was installed by UEFI', () => {
   const first = () => readNode(uefi.boot);
   const second = () => readNode(uefi.moved);
 
-  it('cannot be moved to what has no room, is for another architecture, or is cut, and says so', () => {
+  it('refuses an image without space, for another architecture or with an incomplete pull', () => {
     const failed = first().commands.slice(0, 3);
     expect(failed.map(({ stderr }) => /^failed: (\S+):/m.exec(stderr)?.[1])).toEqual([
       'os.no-space',
@@ -356,18 +356,18 @@ describe('bootwright node on the host that was installed by UEFI', () => {
     expect(failed.map(({ exitCode }) => exitCode)).toEqual([4, 2, 5]);
   });
 
-  it('would boot then what it would have booted before', () => {
+  it('keeps the next boot unchanged after these failures', () => {
     const [before, after] = first().next;
     expect(before).toContain(images.final.image);
     expect(after).toBe(before);
   });
 
-  it('no other command of it fails', () => {
+  it('succeeds with all other commands', () => {
     const commands = [...first().commands.slice(3), ...second().commands];
     expect(commands.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it('stages an image with its new layers alone, and the host runs on, its disk read-only', () => {
+  it('stages an image by its new layers only, and keeps the disk read-only', () => {
     const { driver, booted, staged, rollback } = statusIn(first().commands[3]);
     expect([driver, booted?.image]).toEqual(['rpm-ostree', images.final.image]);
     expect(staged?.image).toBe(images.second.image);
@@ -377,7 +377,7 @@ describe('bootwright node on the host that was installed by UEFI', () => {
     expect(first().mounts.toSorted()).toEqual(['/boot ro', '/sysroot ro']);
   });
 
-  it('the next start is into that image, with the kernel argument', () => {
+  it('boots that image next, with the kernel argument', () => {
     expectSystem(uefi.moved, images.second.image, 'second');
     expect(linesOf(uefi.moved.report, 'boots')).toEqual(['2']);
     expect(argumentsOf(uefi.moved.report)).toEqual(
@@ -393,18 +393,18 @@ describe('bootwright node on the host that was installed by UEFI', () => {
     expect(kernelArguments).toContain('lab.node=yes');
   });
 
-  it('finds there what was recorded for the daemon before it went down', () => {
+  it('keeps the record for the daemon over the reboot', () => {
     expect(second().record).toBe(images.second.image);
   });
 
-  it('removes what nothing leads back to, and keeps the way back', () => {
+  it('removes unreferenced images and keeps the rollback', () => {
     const [before, after] = second().images;
     const kept = [images.final, images.second].map(({ image }) => `docker://${image}`);
     expect(before).toHaveLength(3);
     expect(after?.toSorted()).toEqual(kept.toSorted());
   });
 
-  it('takes back what is staged, and then what was booted', () => {
+  it('drops the staged image, and then rolls back', () => {
     const [, ordered, dropped] = second().commands;
     expect(statusIn(ordered).staged?.image).toBe(images.final.image);
     expect(statusIn(dropped)).toMatchObject({ booted: { image: images.second.image } });

@@ -72,7 +72,7 @@ afterAll(() => {
 });
 
 describe('deploy/pxe and deploy/host, with the digest of the image', () => {
-  it('ask for nothing but files', () => {
+  it('request only files', () => {
     expect([...asked].toSorted()).toEqual([
       '/install-master.ign',
       '/install-worker.ign',
@@ -84,19 +84,19 @@ describe('deploy/pxe and deploy/host, with the digest of the image', () => {
     ]);
   });
 
-  it('let systemd start the agent, as a quadlet, by podman', () => {
+  it('let systemd start the agent as a quadlet', () => {
     expect(networkWorker.console).toMatch(
       /systemd\[1\]: Starting bootwright\.service - Install this host/,
     );
   });
 
-  it('start a worker by iPXE, with the Ignition and the image of the web server', () => {
+  it('start a worker by iPXE with the Ignition of the web server', () => {
     expect(endedSteps(networkWorker)).toEqual(
       expect.arrayContaining(['disk/clean', 'ignition/fetch-host']),
     );
   });
 
-  it('start a control-plane node by GRUB, with the Ignition that the live system brought', () => {
+  it('start a control-plane node by GRUB with the Ignition of the live system', () => {
     expect(master.console).toMatch(/^\[ +0\.0+\] Command line: BOOT_IMAGE=\S*\/rhcos-live-kernel/m);
     expect(master.events).toContainEqual(
       expect.objectContaining({ type: 'run.started', role: 'master' }),
@@ -107,13 +107,13 @@ describe('deploy/pxe and deploy/host, with the digest of the image', () => {
   });
 });
 
-describe('a medium that bootwright media made of a live ISO', () => {
-  it('is named with what is secret in it', () => {
+describe('a medium of bootwright media from a live ISO', () => {
+  it('is printed with the disk that it erases and its secrets', () => {
     expect(medium.printed).toMatch(/^everything on \/dev\/disk\/by-id\/wwn-0x5000c500a0b1c2d3 is/m);
     expect(medium.printed).toMatch(/^ {2}bootwright\.service .*registry\.example\/bootwright:/m);
   });
 
-  it('lets systemd start the agent once, by podman', () => {
+  it('lets systemd start the agent once', () => {
     expect(worker.console).toMatch(
       /^\[ +0\.0+\] Command line: BOOT_IMAGE=\/images\/pxeboot\/vmlinuz/m,
     );
@@ -122,7 +122,7 @@ describe('a medium that bootwright media made of a live ISO', () => {
     );
   });
 
-  it('starts an agent that emits its events while it runs, each step one of the plan', async () => {
+  it('starts an agent that emits events, with steps of its plan only', async () => {
     const config = join(deploy, 'host/config/worker.yaml');
     const { items, always, follow } = await planOfAgent(['--config', config], {});
     const known = [...railSteps(railOfPlan({ items, always }, [])), ...follow].map(({ id }) => id);
@@ -135,13 +135,13 @@ describe('a medium that bootwright media made of a live ISO', () => {
     expect(written.length).toBeGreaterThan(2);
   });
 
-  it('is watched from before it is on, by one command that ends with its installation', () => {
+  it('is watched by one command from before its start to the end of its installation', () => {
     expect(watched.printed).toMatch(/^\S+ 127\.0\.0\.1:\d+: not reached yet: /);
     expect(watched.printed).toMatch(/^\S+ 127\.0\.0\.1:\d+: image\/write: /m);
     expect(watched.exitCode).toBe(0);
   });
 
-  it('installs a worker, whose disk has the keyfiles, boots, and applies what its Ignition points to', () => {
+  it('installs a worker with keyfiles that boots and applies its Ignition', () => {
     expect(keyfiles).toMatch(/\/100600\/0\/0\/eth0\.nmconnection\//);
     expect(boot.report.split('\n')).toContain(proofLine);
     expect(linesOf(boot.report, 'hostname')).toEqual(['network-0']);

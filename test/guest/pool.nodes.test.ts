@@ -22,7 +22,7 @@ afterAll(() => {
   folder[Symbol.dispose]();
 });
 
-/** What a node was, without what is the same as before. */
+/** The history of a node without repetitions. */
 const historyOf = <T>(name: string, of: (node: SeenNode) => T): readonly T[] =>
   rollOut.moments
     .flatMap((moment) => moment.filter((node) => node.name === name).map(of))
@@ -31,8 +31,8 @@ const historyOf = <T>(name: string, of: (node: SeenNode) => T): readonly T[] =>
 const layersOf = (name: string): readonly (readonly string[])[] =>
   (rollOut.said[name] ?? []).map((report) => linesOf(report, 'layers'));
 
-describe('three machines whose pool gets another image', () => {
-  it('switch one after the other, and never two at once', () => {
+describe('three nodes whose pool gets another image', () => {
+  it('switch one at a time', () => {
     const away = rollOut.moments.map((moment) =>
       moment.filter((node) => isAway(node)).map(({ name }) => name),
     );
@@ -41,24 +41,24 @@ describe('three machines whose pool gets another image', () => {
     expect(order.slice(0, 3)).toEqual([held, killed, back]);
   });
 
-  it('boot into it once each, where nothing happens to them', () => {
+  it('boot into the image once', () => {
     expect(layersOf(held)).toEqual([[''], ['second']]);
     expect(historyOf(held, ({ isReady }) => isReady)).toEqual([true, false, true]);
   });
 
-  it('wait with their pods as long as a budget says so, which is named', () => {
+  it('wait for a disruption budget and name it', () => {
     const text = 'drain blocked: pod default/kept by budget default/kept';
     expect(waitsFor(rollOut.held, held)).toBe(text);
     expect(waitsFor(rollOut.held, killed)).toBe(`maxUnavailable 1: first ${held}`);
     expect(rollOut.held.actions.join()).toContain(`let ${held} be drained`);
   });
 
-  it('get there after a loss of power on the way down, with one reboot more', () => {
+  it('complete after a power cut during shutdown with one more reboot', () => {
     expect(layersOf(killed)).toEqual([[''], [''], ['second']]);
     expect(historyOf(killed, ({ state }) => state)).toEqual(['Done', 'Working', 'Done']);
   });
 
-  it('say so when they come back with the image before, and hold the rest back', () => {
+  it('are degraded when they boot the old image, and stop the roll-out', () => {
     expect(layersOf(back)).toEqual([[''], ['']]);
     const reason = /^node-agent\.came-back: .*the host runs \S+ instead of \S+/;
     const reasons = historyOf(back, (node) => node.reason);
@@ -67,7 +67,7 @@ describe('three machines whose pool gets another image', () => {
     expect(rollOut.fellBack.actions.join()).toContain(`correct what degrades ${back}`);
   });
 
-  it('are content with the image before once their pool has it again, without a reboot', () => {
+  it('are Done with the old image without a reboot once their pool has it again', () => {
     expect(rollOut.takenBack).toMatchObject({
       state: 'Done',
       currentImage: rollOut.images.before,

@@ -15,7 +15,7 @@ afterAll(() => {
   folder[Symbol.dispose]();
 });
 
-it('a guest whose power is cut is gone at once, and no wait for it continues', async () => {
+it('a power cut ends a guest and all waits for it', async () => {
   const live = { script: 'exit 0', disks: [] };
   await using guest = await startLiveGuest(live, folder.path, 'cut');
   await guest.console.waitForLine(/Linux version/, 1200);

@@ -1,4 +1,4 @@
-// Each block of a guide is used by a suite, or stands here with what keeps it from that.
+// Each block of a guide is used by a suite, or listed here with the reason why it is not.
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -15,7 +15,7 @@ const pages = [...globSync('docs/guides/*.md', { cwd: top }), 'docs/image.md', '
 const blocks = pages.flatMap((page) => blocksOf(read(page)).map((block) => ({ ...block, page })));
 const shown = pages.flatMap((page) => shownIn(read(page)).map((one) => ({ ...one, page })));
 
-/** What is only shown, and why no suite runs it. */
+/** Blocks that no suite runs, with the reasons. */
 const reasons: readonly (readonly [page: string, begin: string, reason: string])[] = [
   [
     'README.md',
@@ -59,7 +59,7 @@ function followersOf(page: string): readonly string[] {
   });
 }
 
-/** What tests of suites use by its words. */
+/** Blocks that tests refer to by their first words. */
 const used = allSuites
   .filter(({ isByNameOnly }) => isByNameOnly !== true)
   .flatMap(({ tests }) => globSync([...(tests?.include ?? [])], { cwd: top }))
@@ -67,14 +67,14 @@ const used = allSuites
   .map(([, page = '', begin = '']) => ({ page, text: shownOn(page, begin) }));
 
 /**
- * What is run as it stands, on the same page or another; a reader may send its output elsewhere.
+ * Commands that run unchanged, on the same page or another; a reader may redirect the output.
  */
 const run = blocks
   .filter(({ kind }) => kind === 'run')
   .flatMap(({ text }) => commandsIn(text).map((command) => command.replace(/ > \S+$/, '')));
 
 describe('a block of a guide', () => {
-  it('is used by a suite, or has a reason why it is not', () => {
+  it('is used by a suite or has a reason', () => {
     const known = [
       ...used,
       ...reasons.map(([page, begin]) => ({ page, text: shownOn(page, begin) })),
@@ -86,7 +86,7 @@ describe('a block of a guide', () => {
     expect(without.map(({ page, line, text }) => `${page}:${line} ${text}`)).toEqual([]);
   });
 
-  it('has no reason where a suite uses it', () => {
+  it('has no reason if a suite uses it', () => {
     const needless = reasons.filter(([page, begin]) => {
       const text = shownOn(page, begin);
       return run.includes(text) || used.some((one) => one.page === page && one.text === text);
@@ -104,9 +104,9 @@ describe('a block of a guide', () => {
   });
 });
 
-describe('what is only shown', () => {
+describe('a block that is only shown', () => {
   it.each(reasons.filter(([, begin]) => begin.startsWith('npm')))(
-    'of %s, %s, has the options of the script that makes the image',
+    'of %s, %s, has options that scripts/image.ts accepts',
     (page, begin) => {
       const [, words = ''] = shownOn(page, begin).split(' -- ');
       const argv = [join(top, 'scripts/image.ts'), ...words.split(' '), '--help'];
@@ -114,13 +114,13 @@ describe('what is only shown', () => {
     },
   );
 
-  it('are settings that the schema takes', () => {
+  it('contains valid settings', () => {
     const text = shownOn('docs/guides/first-installation.md', 'disk:');
     const { config } = checkConfig([fileLayer({ path: 'host.yaml', text })]);
     expect(config.disk.hints).toMatchObject({ vendor: 'DELL', minSizeGigabytes: 400 });
   });
 
-  it('has the kernel arguments that the command prints', () => {
+  it('contains the kernel arguments that the command prints', () => {
     const [, printed = ''] =
       /^it needs the kernel arguments (.*)$/m.exec(read('docs/guides/one-medium.md')) ?? [];
     const script = shown.find(({ text }) => text.startsWith('#!ipxe'))?.text ?? '';

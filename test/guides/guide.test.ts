@@ -4,7 +4,7 @@ import { blocksOf, isShown, shownIn } from './guide.ts';
 describe('the blocks of a guide', () => {
   const none = { language: 'sh', exitCode: 0, path: '', suite: '' };
 
-  it('are what their marks say, in their order', () => {
+  it('are classified by their marks, in order', () => {
     const guide =
       'Text\n\n   ```\n   shown only\n   ```\n\n```yaml file=a/host.yaml\nrole: master\n```\n\n' +
       '```sh run exit=2\nfirst\nsecond\n```\n\n```text output\nerror: no\n```\n';
@@ -23,7 +23,7 @@ describe('the blocks of a guide', () => {
     ]);
   });
 
-  it('are run by the suite that they name, and so is what these print', () => {
+  it('belong to the suite that they name, together with their output', () => {
     const [other, itsOutput, own, ownOutput] = blocksOf(
       '```sh run in=image exit=1\na\n```\n```text output\nb\n```\n' +
         '```sh run\nc\n```\n```text output\nd\n```\n',
@@ -40,7 +40,7 @@ describe('the blocks of a guide', () => {
     expect([own, ownOutput]).toMatchObject([{ suite: '' }, { suite: '' }]);
   });
 
-  it('that are only shown are commands, each in one line, and others whole', () => {
+  it('that are only shown are split into commands, or kept whole', () => {
     const guide =
       '```console\n$ first --flag   # why\n$ second \\\n    --more\n```\n```yaml\na: # b\n  c: d\n```\n' +
       '```sh run\nthird\n```\n';
@@ -51,24 +51,29 @@ describe('the blocks of a guide', () => {
     ]);
   });
 
-  it('with a mark that nobody knows are refused', () => {
+  it('with an unknown mark are refused', () => {
     expect(() => blocksOf('```sh runs\ntrue\n```\n')).toThrow('line 1: unknown mark: runs');
   });
 });
 
-describe('what a guide shows', () => {
+describe('isShown', () => {
   it.each([
-    ['other numbers', 'wrote 12 of 40 GB', 'wrote 7 of 999 GB', true],
-    ['another time', 'ran 2 s of at most 24 h', 'ran 369 ms of at most 1 h 30 min', true],
-    ['other blanks', 'a  b', 'a b', true],
-    ['any text', 'id … ok', 'id 4f-2a ok', true],
-    ['any lines', 'a\n…\nd', 'a\nb\nc\nd', true],
-    ['no line', 'a\n…\nd', 'a\nd', true],
-    ['a word that differs', 'step image/write', 'step image/read', false],
-    ['a line more', 'a', 'a\nb', false],
-    ['a line less', 'a\nb', 'a', false],
-    ['what means something in a pattern', 'a (b) [c].', 'a (b) [c].', true],
-    ['that as a pattern', 'a.c', 'abc', false],
+    ['accepts other numbers', 'wrote 12 of 40 GB', 'wrote 7 of 999 GB', true],
+    [
+      'accepts another duration',
+      'ran 2 s of at most 24 h',
+      'ran 369 ms of at most 1 h 30 min',
+      true,
+    ],
+    ['accepts other whitespace', 'a  b', 'a b', true],
+    ['accepts any text for an ellipsis', 'id … ok', 'id 4f-2a ok', true],
+    ['accepts any lines for a line with an ellipsis', 'a\n…\nd', 'a\nb\nc\nd', true],
+    ['accepts no line for a line with an ellipsis', 'a\n…\nd', 'a\nd', true],
+    ['rejects another word', 'step image/write', 'step image/read', false],
+    ['rejects an additional line', 'a', 'a\nb', false],
+    ['rejects a missing line', 'a\nb', 'a', false],
+    ['compares pattern characters literally', 'a (b) [c].', 'a (b) [c].', true],
+    ['does not use them as a pattern', 'a.c', 'abc', false],
   ])('%s', (...[, shown, printed, expected]) => {
     expect(isShown(shown, printed)).toBe(expected);
   });

@@ -43,7 +43,7 @@ const open = (plan: Partial<SingleHostPlan> = {}): Promise<SingleHost> =>
     ...plan,
   });
 
-/** What a reader knows of the service and the host. */
+/** The variables that a reader knows of the service and the host. */
 const known = ({ environment, inventory }: SingleHost): Readonly<Record<string, string>> => ({
   ...environment,
   SERVICE: inventory.url,
@@ -63,7 +63,7 @@ it('first-installation.md', async () => {
   expect(host.inventory.requests).toEqual([]);
 });
 
-/** What `bootstrap.ign` has of an authority that is valid for a day. */
+/** The entry of `bootstrap.ign` for a CA that is valid for a day. */
 function signerOf(folder: string): string {
   const file = join(folder, 'signer.pem');
   const days = ['-days', '1', '-subj', '/CN=kubelet-signer'];
@@ -75,8 +75,8 @@ function signerOf(folder: string): string {
 }
 
 /**
- * Takes the commands that the guide has and no others; manifests and Ignition are made by the rules
- * of the real one.
+ * Accepts only the commands of the guide; manifests and Ignition are made by the rules of the real
+ * one.
  */
 const openshiftInstall = `#!/bin/sh -e
 case "$*" in
@@ -181,11 +181,10 @@ it('air-gapped.md', async () => {
   await followGuide('air-gapped.md', host.environment);
 });
 
-it('cluster-api-on-one-machine.md names packages of Debian, which the scripts ask for', () => {
+it('cluster-api-on-one-machine.md names the Debian packages of scripts/prepare.sh', () => {
   const shown = shownOn('docs/guides/cluster-api-on-one-machine.md', 'apt-get install');
   expect(readFileSync(join(top, 'scripts/prepare.sh'), 'utf8')).toContain(shown);
-  // What a machine without a package would get, whether this one has it or has only fetched it;
-  // nothing is installed.
+  // Prints the packages that a machine without them would download; nothing is installed.
   using archives = mkdtempDisposableSync(join(tmpdir(), 'bootwright-archives-'));
   mkdirSync(join(archives.path, 'partial'));
   const elsewhere = `--option Dir::State::status=/dev/null --option Dir::Cache::archives=${archives.path}`;

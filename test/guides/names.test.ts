@@ -1,4 +1,4 @@
-// What guides name exists: codes, settings, steps, and what the program is quoted to say.
+// Codes, settings, steps and quotes of the program that guides name exist.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -23,15 +23,14 @@ const spansOf = (text: string): readonly string[] =>
     ([, span = '']) => span,
   );
 
-/** The first cells of the tables about what a host says. */
+/** The first cells of the tables of messages of a host. */
 const quotesIn = (guide: string): readonly string[] =>
   [...guide.matchAll(/^\| The host says .*\n\|[-| ]+\n((?:\|.*\n)+)/gm)]
     .flatMap(([, rows = '']) => rows.trimEnd().split('\n'))
     .flatMap((row) => spansOf(row.split(' | ')[0] ?? ''));
 
 /**
- * The parts of a quote that are always the same: without numbers, units and what stands in
- * brackets.
+ * The constant parts of a quote: without numbers, units and text in brackets.
  */
 const fixedParts = (quote: string): readonly string[] =>
   quote
@@ -59,7 +58,7 @@ describe.each(guides)('%s', (_, guide) => {
     expect(steps.filter((id) => !sources.includes(`id: '${id}'`))).toEqual([]);
   });
 
-  it('quotes only what the program says', () => {
+  it('quotes only messages of the program', () => {
     const parts = quotesIn(guide).flatMap(fixedParts);
     expect(parts.filter((part) => !names.has(part) && !sources.includes(part))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// The page of what is supported says what the program does.
+// The page of supported versions agrees with the program.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,8 +30,8 @@ const texts: Readonly<Record<LayeringSupport['kind'], RegExp>> = {
   build: /^yes: nodes boot straight/,
 };
 
-describe('the page of what is supported', () => {
-  it('says of each release how its nodes get an image', () => {
+describe('supported.md', () => {
+  it('lists how the nodes of each release get an image', () => {
     const rows = rowsBelow('OpenShift and OKD');
     for (const [range = '', built = ''] of rows)
       for (const version of range.split(' to '))
@@ -46,7 +46,7 @@ describe('the page of what is supported', () => {
     ]);
   });
 
-  it('has each live image that the commands are held against', () => {
+  it('lists each live image that the commands are tested with', () => {
     /** 22 is the newest, of which 5.0 is another name. */
     const span = (first: number, last: number): string => {
       if (last === 22) return `4.${first} and newer`;
@@ -57,7 +57,7 @@ describe('the page of what is supported', () => {
     );
   });
 
-  it('says which images tests build', () => {
+  it('lists the architectures whose images are built in tests', () => {
     const rows = rowsBelow('Architectures').map(([name, image]) => [name, image]);
     expect(rows).toEqual([
       ...architectures.map((name) => [name, 'yes']),

@@ -29,7 +29,7 @@ const contentIn = (ignition: string, path: string): string => {
 describe.each(['worker', 'master'])('deploy/host/install-%s.bu', (role) => {
   const ignition = join(host, `install-${role}.ign`);
 
-  it('is what the Ignition beside it is made of, by the command in it', async () => {
+  it('is the source of the Ignition file beside it', async () => {
     const program = join(partFolder(butane), 'bin', 'butane');
     const { stdout } = await run(program, [
       ...['--strict', '--pretty', '--files-dir', host],
@@ -45,7 +45,7 @@ describe.each(['worker', 'master'])('deploy/host/install-%s.bu', (role) => {
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: '' });
   });
 
-  it('brings the quadlet and the configuration as they are', () => {
+  it('contains the unchanged quadlet and configuration', () => {
     const text = readFileSync(ignition, 'utf8');
     const read = (name: string): string => readFileSync(join(host, name), 'utf8');
     expect(contentIn(text, '/etc/containers/systemd/bootwright.container')).toBe(
@@ -55,7 +55,7 @@ describe.each(['worker', 'master'])('deploy/host/install-%s.bu', (role) => {
   });
 });
 
-it('the Ignition of the node that a master brings along is for root alone', () => {
+it('the Ignition of the node in install-master.ign is readable by root only', () => {
   const ignition = readFileSync(join(host, 'install-master.ign'), 'utf8');
   const { files } = (JSON.parse(ignition) as Ignition).storage;
   expect(files.find(({ path }) => path === '/etc/bootwright/master.ign')?.mode).toBe(0o600);

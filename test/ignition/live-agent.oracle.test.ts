@@ -4,7 +4,7 @@ import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { readFileContent } from '../../src/ignition/resource.ts';
 import { startMergeOracle } from './oracles.ts';
 
-it('the live system of a host is described by a file that Ignition takes', async () => {
+it('Ignition accepts the generated config of a live system', async () => {
   const registries = '[[registry]]\nlocation = "quay.io"\n';
   const text = machineIgnition({
     role: 'worker',

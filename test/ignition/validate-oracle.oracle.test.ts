@@ -22,11 +22,11 @@ function stricterThan(config: unknown, theirs: { isValid: boolean; report: strin
 }
 
 describe('the verdict of ignition-validate 2.14', () => {
-  it.each(validationCases)('is ours too: $name', ({ config }) => {
+  it.each(validationCases)('agrees with ours: $name', ({ config }) => {
     expect(differenceTo(config, askIgnitionValidate(config))).toBe('none');
   });
 
-  it.each([0, 1, 2, 3])('is no milder than ours for any config of spec 3.%i', (minor) => {
+  it.each([0, 1, 2, 3])('is at least as strict as ours for any config of spec 3.%i', (minor) => {
     const property = fc.property(configs(minor), (config) => {
       expect(stricterThan(config, askIgnitionValidate(config))).toBe('none');
     });
@@ -46,12 +46,12 @@ describe('the verdict of Ignition 2.24', () => {
     return compare(config, { isValid: error === undefined, report: `${error ?? ''} ${report}` });
   }
 
-  it.each(validationCases)('is ours too: $name', async ({ config }) => {
+  it.each(validationCases)('agrees with ours: $name', async ({ config }) => {
     expect(await difference(config)).toBe('none');
   });
 
   it.each([0, 1, 2, 3, 4, 5])(
-    'is no milder than ours for any config of spec 3.%i',
+    'is at least as strict as ours for any config of spec 3.%i',
     async (minor) => {
       const property = fc.asyncProperty(configs(minor), async (config) => {
         expect(await difference(config, stricterThan)).toBe('none');
@@ -64,14 +64,14 @@ describe('the verdict of Ignition 2.24', () => {
   it.each<[string, fc.Arbitrary<string>]>([
     ['JSON', texts.jsonTexts.map((text) => `{${version},"x":${text}}`)],
     ['text around', texts.context.map(([before, after]) => `${before}{${version}}${after}`)],
-  ])('is ours too for any %s', async (_, configTexts) => {
+  ])('agrees with ours for any %s', async (_, configTexts) => {
     const property = fc.asyncProperty(configTexts, async (text) => {
       expect(await difference(text)).toBe('none');
     });
     await fc.assert(property, { numRuns: 2000 });
   });
 
-  it('is no milder than ours for any types and states of members', async () => {
+  it('is at least as strict as ours for any types and states of members', async () => {
     const property = fc.asyncProperty(texts.members, async (list) => {
       expect(await difference(`{${list.join(',')}}`, stricterThan)).toBe('none');
     });

@@ -113,7 +113,7 @@ interface Bom {
 }
 
 describe('the image', () => {
-  it('has the program where the discovery agent starts it, and says what it is', async () => {
+  it('has the entrypoint of the discovery agent and its labels', async () => {
     expect(await inspected(name)).toMatchObject({
       Config: {
         Entrypoint: ['/usr/bin/installer'],
@@ -128,11 +128,11 @@ describe('the image', () => {
     });
   });
 
-  it.each([name, foreignName])('is at most 60 MB packed: %s', async (image) => {
+  it.each([name, foreignName])('has at most 60 MB of compressed layers: %s', async (image) => {
     expect(await packedBytes(image)).toBeLessThanOrEqual(60e6);
   });
 
-  it('is the same by podman build alone, but for its labels', async () => {
+  it('has the same files when it is built by podman build alone', async () => {
     // The names of chunks contain a hash of the version, which contains the commit.
     const [one, other] = await Promise.all(
       [name, plainName].map(async (image) =>
@@ -150,7 +150,7 @@ describe('the image', () => {
     });
   });
 
-  it('has nothing but what is used inside, and no shell', async () => {
+  it('contains only the files that it uses, and no shell', async () => {
     const files = await withImageRoot(store, name, filesIn);
     const others = files.filter(
       (path) =>
@@ -177,7 +177,7 @@ describe('the image', () => {
     );
   });
 
-  it('lists what the program is made of, by the schema of CycloneDX', async () => {
+  it('has a valid CycloneDX SBOM of the bundled packages', async () => {
     const text = await withImageRoot(store, name, (root) =>
       readFileSync(join(root, 'usr/share/sbom/bootwright.cdx.json'), 'utf8'),
     );
@@ -194,7 +194,7 @@ describe('the image', () => {
     );
   });
 
-  it('lists the packages that its other files are of, where scanners look for them', async () => {
+  it('lists the Debian packages of its other files in status.d', async () => {
     const packages = await withImageRoot(store, name, (root) =>
       readdirSync(join(root, 'var/lib/dpkg/status.d')).map((one) =>
         readFileSync(join(root, 'var/lib/dpkg/status.d', one), 'utf8'),
@@ -215,7 +215,7 @@ describe('the image', () => {
     });
   });
 
-  it('tells its version and its flags, also under its own name', async () => {
+  it('prints its version and its flags, also under its own name', async () => {
     const { stdout, exitCode } = await onOwnMachine(
       store,
       `podman run --privileged --rm ${name} --version
@@ -233,7 +233,7 @@ describe('the command of the service', () => {
     name,
   );
 
-  it('runs the agent, which fails cleanly where the disk is not there', async () => {
+  it('runs the agent, which fails cleanly on a missing disk', async () => {
     const shown = shownOn('docs/guides/behind-assisted-service.md', 'podman run');
     expect(shown).toContain(` ${guideImage} --role `);
     expect(guideController).toBe(guideImage);
@@ -274,7 +274,7 @@ describe('the command of the service', () => {
     expect(inventory.store.host(hostId)?.statusInfo).toContain('disk.missing');
   });
 
-  it('runs where nothing but its mounts can be written to', async () => {
+  it('runs with a read-only root', async () => {
     await using service = await commandForLostDisk(line);
     const { exitCode, stderr } = await onOwnMachine(
       store,
@@ -286,7 +286,7 @@ describe('the command of the service', () => {
     expect(service.inventory.store.host(service.hostId)).toMatchObject({ status: 'error' });
   });
 
-  it('has its logs collected while it hangs, and is ended by the stop of the service before it is killed', async () => {
+  it('has its logs collected while it hangs, and ends on podman stop before it is killed', async () => {
     // The service never answers, so the agent is still reporting its failure when it is stopped.
     await using service = await commandForLostDisk(line, [{ kind: 'hang', on: '.' }]);
     const loop = shownOn('docs/guides/when-it-hangs.md', 'for host in')
@@ -319,7 +319,7 @@ describe('the command of the service', () => {
   });
 });
 
-describe('the trust of the image', () => {
+describe('the CAs of the image', () => {
   const shown = shownOn('docs/image.md', 'podman run --privileged --pid=host --net=host');
   // Without this volume the files of the host are reached too.
   const line = shown.replace('IMAGE', name).replace('-v /etc/pki:/etc/pki ', '');
@@ -343,7 +343,7 @@ describe('the trust of the image', () => {
     return server.log();
   }
 
-  it('is that of the host, whatever is mounted', async () => {
+  it('are those of the host, whatever is mounted', async () => {
     expect(await handshakesOnHost('own')).not.toContain('TLS handshake error');
     expect(await handshakesOnHost(authority)).toContain('TLS handshake error');
   });

@@ -128,7 +128,7 @@ async function start(root: string): Promise<ChildProcess & { readonly log: () =>
   return Object.assign(child, { log: () => log });
 }
 
-it('says what it waits for, and reports a node that is Ready, as a user whom nobody knows', async () => {
+it('logs its waits and reports a Ready node as a user without a passwd entry', async () => {
   await withImageRoot(store, image, async (root) => {
     const started = await start(root);
     program = started;

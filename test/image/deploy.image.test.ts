@@ -88,7 +88,7 @@ describe('deploy/host/bootwright.sh', () => {
     },
   );
 
-  it('finds the Ignition of a node where install-master.ign writes it', () => {
+  it('reads the Ignition of a node where install-master.ign writes it', () => {
     const config = parse(readFileSync(join(deploy, 'host/config/master.yaml'), 'utf8')) as {
       readonly ignition: { readonly file: string };
     };
@@ -110,10 +110,10 @@ const pasted = (images: string, then = ''): readonly string[] => [
   ...['sh', '-c', `exec ${ownMachine(images).join(' ')} "set +e\n$0\n${then}"`],
 ];
 
-describe('the line that runs the image', () => {
+describe('the command that runs the image', () => {
   const environment = { ...store.environment, HOME: '/root' };
 
-  it('is made, brought and pasted as README.md has it', async () => {
+  it('works from the build to the host as in README.md', async () => {
     const [bin, empty] = [join(folder, 'bin'), join(folder, 'empty')];
     for (const path of [bin, empty]) mkdirSync(path);
     writeFileSync(join(bin, 'scp'), `#!/bin/sh -e\n${scp}\n`, { mode: 0o755 });
@@ -147,7 +147,7 @@ describe('the line that runs the image', () => {
     );
   });
 
-  it('is that of the first installation', async () => {
+  it('works as in first-installation.md', async () => {
     const other = 'registry.example.com/bootwright:latest';
     await store.run('podman', 'tag', name, other);
     try {

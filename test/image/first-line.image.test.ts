@@ -204,7 +204,7 @@ describe('podman run --privileged --pid=host -v /dev:/dev:rw', () => {
     expect(writtenIgnition()).toEqual(JSON.parse(ignitionOf(role)));
   });
 
-  it('brings a bootstrap host up to its wait for two masters, which nobody is here', async () => {
+  it('runs a bootstrap host up to its wait for two masters', async () => {
     const { stdout, stderr } = await install(
       'bootstrap',
       `until grep -qs '"disk/set-boot-entry"' /opt/install-dir/journal.jsonl && grep -q 'start bootkube' /run/calls; do

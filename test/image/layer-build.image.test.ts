@@ -94,8 +94,8 @@ const builtOn = async (registry: StagingRegistry) => {
   return { value, image, said: progress.map(({ info }) => info) };
 };
 
-describe('the lane that builds on a bootstrap host', () => {
-  it('has one registry, one address and one user, however often it starts', async () => {
+describe('the build lane on a bootstrap host', () => {
+  it('keeps the address and the user of its registry on a restart', async () => {
     const registry = await start();
     expect(statSync(lane.at(registry.authFile)).mode & 0o777).toBe(0o600);
     const user = readFileSync(lane.at(stagingFiles.curl), 'utf8');
@@ -104,7 +104,7 @@ describe('the lane that builds on a bootstrap host', () => {
     expect(lane.starts()).toBe(2);
   });
 
-  it('builds on the base so that all of its blobs stay, and publishes byte by byte', async () => {
+  it('keeps all blobs of the base in the built image, and publishes the same layers', async () => {
     const registry = await start();
     await runStep(copyBase, { ...laneRun, facts: { ...facts(), registry } });
     const baseLayers = await site.layersOf(site.osImage);
@@ -142,7 +142,7 @@ describe('the lane that builds on a bootstrap host', () => {
     expect(readdirSync(lane.at('/opt/bootwright-layering/auth'))).toEqual([]);
   });
 
-  it('builds with podman where there is no buildah, as on CoreOS', async () => {
+  it('builds with podman on a host without buildah, like CoreOS', async () => {
     const registry = await start();
     const host: Host = {
       ...lane.host,
@@ -163,7 +163,7 @@ describe('the lane that builds on a bootstrap host', () => {
     expect(layers.slice(0, baseLayers.length)).toEqual(baseLayers);
   });
 
-  it('pushes no image with two kernels', async () => {
+  it('refuses an image with two kernels', async () => {
     const registry = await start();
     const kernel = '/usr/lib/modules/6.2.0';
     const content = `FROM configs AS final\nRUN mkdir ${kernel} && touch ${kernel}/vmlinuz\n`;
@@ -180,7 +180,7 @@ describe('the lane that builds on a bootstrap host', () => {
     ).rejects.toThrow();
   });
 
-  it('says so when a registry dies in the middle of a copy, and a second run succeeds', async () => {
+  it('reports a registry that dies during a copy, and succeeds in a second run', async () => {
     const registry = await start();
     const { value, image } = await builtOn(registry);
     await using mortal = await startSecureRegistry(join(site.folder, 'mortal'));
@@ -252,7 +252,7 @@ describe('layer build', () => {
     return { path: '/etc/containers/registries.conf', contents: { source } };
   };
 
-  it('build and push on a laptop, from a mirror, and keep the blobs of the base', async () => {
+  it('builds and pushes on a laptop from a mirror, and keeps the blobs of the base', async () => {
     const printed: string[] = [];
     vi.stubEnv('TMPDIR', site.folder);
     vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);

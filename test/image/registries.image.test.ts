@@ -76,24 +76,24 @@ describe('registries.mirrors and registries.ca', () => {
   const dead = conf('127.0.0.1:1/mirror');
   const own = (): string => conf(`${registry.address}/mirror`);
 
-  it('lead to the mirror, behind an authority of its own', async () => {
+  it('lead to a mirror with its own CA', async () => {
     expect(await manifestAt(image, { main: '', own: own() })).toBe(manifest);
   });
 
-  it('remain in force where the cluster has another mirror of the same source', async () => {
+  it('take precedence over a cluster mirror of the same source', async () => {
     expect(await manifestAt(image, { main: dead, own: own() })).toBe(manifest);
     expect(await manifestAt(image, { main: own(), own: '' })).toBe(manifest);
     await expect(manifestAt(image, { main: own(), own: dead })).rejects.toThrow('127.0.0.1:1');
   });
 
-  it('are for what is pulled by digest', async () => {
+  it('apply only to pulls by digest', async () => {
     await expect(manifestAt(`${source}/ocp:1`, { main: '', own: own() })).rejects.toThrow(
       'quay.example.com',
     );
   });
 });
 
-it('brings an image to the registry of a site by the lines of air-gapped.md', async () => {
+it('the commands of air-gapped.md copy an image to the registry of a site', async () => {
   const store = openContainerStore();
   const own = 'registry.example.com/bootwright:1';
   writeFileSync(at('Containerfile'), 'FROM scratch\nLABEL of=guide\n');
@@ -120,7 +120,7 @@ it('brings an image to the registry of a site by the lines of air-gapped.md', as
   }
 });
 
-it('gets the image that docs/image.md builds and pushes', async () => {
+it('the command of docs/image.md builds and pushes the image', async () => {
   const store = openContainerStore();
   const line = shownOn('docs/image.md', 'npm run image -- --push');
   const access = `SSL_CERT_FILE=${at('authorities.pem')} REGISTRY_AUTH_FILE=${at('auth.json')}`;

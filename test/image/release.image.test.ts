@@ -1,5 +1,5 @@
-// The release script in a clone of the tree: its refusals, its results, and that a second run makes
-// the same.
+// The release script in a clone of the tree: its refusals, its results, and a reproducible second
+// run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('scripts/release', () => {
-  it('refuses a tree with changes, and a version that the changelog does not allow', () => {
+  it('refuses a dirty tree and a version that is not newer', () => {
     writeFileSync(join(clone, 'new'), '');
     expect(release(version)).toEqual({
       exitCode: 1,
@@ -81,7 +81,7 @@ describe('scripts/release', () => {
     expect(git('status', '--porcelain')).toBe('');
   });
 
-  it('commits the version, and makes the same files when it is run again', () => {
+  it('commits the version, and creates the same files when it is run again', () => {
     const { exitCode, stderr } = release(version);
     expect(exitCode, stderr).toBe(0);
     expect(git('log', '-1', '--format=%s')).toBe(`Release ${version}`);
@@ -101,7 +101,7 @@ describe('scripts/release', () => {
     expect(git('status', '--porcelain')).toBe('');
   });
 
-  it('makes images, the bill of materials, notes and manifests', () => {
+  it('creates images, SBOM, deploy archive, notes and checksums', () => {
     expect(readdirSync(made).sort()).toEqual(
       [
         ...['cdx.json', 'oci.tar'].map((end) => `bootwright-${version}.${end}`),

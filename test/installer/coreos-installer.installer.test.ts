@@ -57,7 +57,7 @@ function raw(): Buffer {
   return readFileSync(join(partFolder(tinyDisk), 'tiny-512.raw'));
 }
 
-describe('coreos-installer on a disk of this machine', () => {
+describe('coreos-installer on a loop device', () => {
   it('writes the image from a file, byte for byte', async () => {
     const run = await runInstaller({ options: fromFile(), device: disk.device });
     expect(run.code).toBe(0);
@@ -66,7 +66,7 @@ describe('coreos-installer on a disk of this machine', () => {
     expect(fresh).toEqual(recorded);
   });
 
-  it('tells its progress about once a second while it downloads', async () => {
+  it('prints its progress about once a second during a download', async () => {
     await using server = await serveImage({ image: raw(), overSeconds: 5 });
     const run = await runInstaller({ options: fromUrl(server.imageUrl), device: disk.device });
     expect(run.code).toBe(0);
@@ -103,16 +103,19 @@ describe('a value of an option', () => {
     ['stream-base-url', ['https://a.example/', 'a:b', 'nonsense', '', '/path', 'http://']],
   ];
 
-  it.each(values)('%s is refused where coreos-installer refuses it: %j', async (option, all) => {
-    const missing = join(folder.path, 'no-image.raw');
-    const refused: string[] = [];
-    for (const value of all) {
-      const options = [...fromFile(missing), `--${option}=${value}`];
-      const { stderr } = await runInstaller({ options, device: disk.device });
-      if (!stderr.includes(missing)) refused.push(value);
-    }
-    expect(all.filter((value) => valueMistake({ option, value }) !== undefined)).toEqual(refused);
-  });
+  it.each(values)(
+    '%s is refused exactly when coreos-installer refuses it: %j',
+    async (option, all) => {
+      const missing = join(folder.path, 'no-image.raw');
+      const refused: string[] = [];
+      for (const value of all) {
+        const options = [...fromFile(missing), `--${option}=${value}`];
+        const { stderr } = await runInstaller({ options, device: disk.device });
+        if (!stderr.includes(missing)) refused.push(value);
+      }
+      expect(all.filter((value) => valueMistake({ option, value }) !== undefined)).toEqual(refused);
+    },
+  );
 });
 
 describe('a partition that coreos-installer keeps', () => {
@@ -120,7 +123,7 @@ describe('a partition that coreos-installer keeps', () => {
   const kept =
     'label: gpt\n3 : start=96MiB, size=16MiB, name=data, uuid=11111111-2222-4333-8444-555555555555\n';
 
-  it('has another number afterwards, by which an agent that comes back finds it', async () => {
+  it('gets another number, which a resumed agent uses', async () => {
     execFileSync('sfdisk', ['--quiet', '--no-reread', '--no-tell-kernel', disk.device], {
       input: kept,
     });
@@ -150,7 +153,7 @@ describe('a partition that coreos-installer keeps', () => {
   });
 });
 
-/** Runs a command on this machine, which may be no live system. */
+/** Runs a command on this machine, which need not be a live system. */
 function ranHere([program = '', ...args]: readonly string[]) {
   const { stdout, stderr, status } = spawnSync(program, args, { encoding: 'utf8' });
   return { stdout, stderr, exitCode: status ?? -1, duration: 0 };
@@ -173,12 +176,12 @@ describe('coreos-installer fails as recorded', () => {
   it.each([
     ['without a signature', 'missing-signature', () => ['--image-file', image]],
     [
-      'on an image for sectors of another size',
+      'on an image with another sector size',
       'sector-size-mismatch',
       () => fromFile(join(partFolder(tinyDisk), 'tiny-4096.raw.zst')),
     ],
-    ['on half an image', 'truncated-image', () => fromFile(halfImage())],
-    ['on an image that is none', 'bad-image', () => fromFile(shortImage())],
+    ['on a truncated image', 'truncated-image', () => fromFile(halfImage())],
+    ['on an invalid image', 'bad-image', () => fromFile(shortImage())],
   ])('%s', async (_name, recording, options) => {
     const run = await runInstaller({ options: options(), device: disk.device });
     expect(run.code).toBe(1);
@@ -186,7 +189,7 @@ describe('coreos-installer fails as recorded', () => {
     expect(fresh).toEqual(recorded);
   });
 
-  it('on a disk that is smaller than the image', async () => {
+  it('on a disk smaller than the image', async () => {
     using small = createLoopDisk(join(folder.path, 'small.raw'), 32);
     const run = await runInstaller({ options: fromFile(), device: small.device });
     expect(run.code).toBe(1);
@@ -194,7 +197,7 @@ describe('coreos-installer fails as recorded', () => {
     expect(fresh).toEqual(recorded);
   });
 
-  it('when the server has no such image', async () => {
+  it('on a missing image of the server', async () => {
     await using server = await serveImage({ image: raw() });
     const url = server.imageUrl.replace('tiny', 'absent');
     const run = await runInstaller({ options: fromUrl(url), device: disk.device });

@@ -78,7 +78,7 @@ afterEach(() => {
   disk[Symbol.dispose]();
 });
 
-/** Pauses between attempts are short; limits are far off. */
+/** Pauses between attempts are short; limits are long. */
 const clock = (): Clock => quickClock(20);
 
 const digestOf = (tag: string): string => digests.get(tag) ?? '';
@@ -180,20 +180,20 @@ const expectLayered = (): void => {
   ]);
 };
 
-describe('a disk with room', () => {
+describe('a disk with enough space', () => {
   beforeEach(() => {
     disk = writtenDisk(roomyMiB);
     untouched = inspect();
   });
 
-  it('boots the built image for the first time, and follows it under its lasting name', async () => {
+  it('has its first boot into the built image, with its final name as origin', async () => {
     const end = await deploy({ tag: 'layered' });
     expect(end.failure).toBeUndefined();
     expect(end.notes).toEqual([]);
     expectLayered();
   });
 
-  it('boots without the kernel arguments of an image that bootc would not read, and says so', async () => {
+  it('boots without invalid kernel arguments of the image, with a warning', async () => {
     const { failure, notes } = await deploy({ tag: 'misspelt' });
     expect(failure).toBeUndefined();
     expect(notes).toEqual([
@@ -211,10 +211,10 @@ describe('a disk with room', () => {
   });
 
   it.each([
-    ['the registry dies in the middle', true, 'image.registry-unreachable'],
+    ['the registry dies during the pull', true, 'image.registry-unreachable'],
     ['the pull is cut', false, 'image.pull-cut'],
   ])(
-    'boots the system of its image when %s, and the built one after another run',
+    'boots the system of its disk image when %s, and the built image after another run',
     async (_, dies, code) => {
       await using way = await breakAfter(stage.address, 4 * mebibyte, { dies });
       const end = await deploy({ tag: 'layered', address: way.address });
@@ -226,13 +226,13 @@ describe('a disk with room', () => {
     },
   );
 
-  it('boots the system of its image when the built one is for another architecture', async () => {
+  it('boots the system of its disk image when the built image is for another architecture', async () => {
     const { failure } = await deploy({ tag: 'other' });
     expect(failure).toMatchObject({ code: 'image.wrong-architecture' });
     expectReleaseOs();
   });
 
-  it('takes the Ignition of a worker with the image laid over it, after the deployment left it frozen', async () => {
+  it('accepts the overlaid Ignition of a worker after the deployment froze the file system', async () => {
     await deploy({ tag: 'layered' });
     const image = `${final}@${digestOf('layered')}`;
     const source = 'http://api-int.example:22624/config/worker';
@@ -259,7 +259,7 @@ describe('a disk with room', () => {
     expect(readServedConfig(text)).toMatchObject({ rendered, osImage: image, currentImage: image });
   });
 
-  it('is left by the registry without its data', async () => {
+  it('has no data of the stopped registry', async () => {
     const { mount, work } = stagingPlaces;
     live.ask('mkdir', '-p', mount);
     live.ask('mount', `${disk.target.path}p4`, mount);
@@ -287,7 +287,7 @@ describe('a disk that is too small for the image', () => {
     untouched = inspect();
   });
 
-  it('boots the system of its image', async () => {
+  it('boots the system of its disk image', async () => {
     const { failure } = await deploy({ tag: 'large' });
     expect(failure).toMatchObject({ code: 'image.no-room' });
     expectReleaseOs();

@@ -89,7 +89,7 @@ function joinArray({ path }: LoopDisk, partitionMiB: number): void {
 const signatures = (device: string): string => live.ask('wipefs', '--noheadings', device).trim();
 
 describe('disks of a live system', () => {
-  it('finds, locks and checks the install disk', async () => {
+  it('resolves, locks and checks the install disk', async () => {
     const target = await resolve();
     expect(target).toMatchObject({ path: disk.device, sizeBytes: 5 * 1024 ** 3, type: 'loop' });
     await runStep(lockDisk, { ...run(), facts: { disk: target } });
@@ -97,7 +97,7 @@ describe('disks of a live system', () => {
     expect(notes.filter((note) => note.includes(disk.device))).toEqual([]);
   });
 
-  it('knows the partitions that are to be kept, and that there are none without a table', async () => {
+  it('lists the partitions to keep, and none without a partition table', async () => {
     const image = { writerArgs: ['--save-partindex', '2-'], allowMissingPartitions: true };
     expect((await resolve({ image })).kept).toEqual([]);
     partition(disk, '1GiB', '1GiB');
@@ -107,7 +107,7 @@ describe('disks of a live system', () => {
     expect(kept).toEqual([{ number: 2, label: '', partUuid, startBytes, sizeBytes }]);
   });
 
-  it('names every place where the disk is mounted, and takes mounts away again', async () => {
+  it('names every mount point of the disk and removes stale mounts', async () => {
     partition(disk, '1GiB', '1GiB');
     const part = `${disk.device}p1`;
     live.ask('mkfs.ext2', '-q', part);
@@ -129,7 +129,7 @@ describe('disks of a live system', () => {
     expect(notes.filter((note) => note.includes('/mnt'))).toEqual([]);
   });
 
-  it('removes what earlier systems left: partitions, file systems, LVM', async () => {
+  it('removes partitions, file systems and LVM of earlier systems', async () => {
     partition(disk, '1GiB', '1GiB');
     const [data, volume] = [`${disk.device}p1`, `${disk.device}p2`];
     live.ask('mkfs.ext2', '-q', data);
@@ -147,7 +147,7 @@ describe('disks of a live system', () => {
     expect(live.ask('vgs', '--noheadings')).not.toContain('leftover');
   });
 
-  it('erases a disk with partitions, file systems and LVM, from its first byte to its last', async () => {
+  it('erases a whole disk with partitions, file systems and LVM', async () => {
     partition(disk, '1GiB', '1GiB');
     const [data, volume] = [`${disk.device}p1`, `${disk.device}p2`];
     live.ask('mkfs.ext2', '-q', '-L', 'precious', data);
@@ -190,7 +190,7 @@ describe('disks of a live system', () => {
     expect(signatures(data)).toContain('precious');
   });
 
-  it('takes nothing from a disk that is mounted where lsblk does not see it', async () => {
+  it('does not touch a disk that is mounted in another mount namespace', async () => {
     using extra = createLoopDisk(join(folder.path, 'extra.raw'), 64);
     partition(disk, '1GiB', '1GiB');
     const data = `${disk.device}p2`;
@@ -231,7 +231,7 @@ describe('disks of a live system', () => {
     );
   });
 
-  it('takes nothing from a disk while a loop device has a partition of it', async () => {
+  it('does not touch a disk while a loop device uses its partition', async () => {
     partition(disk, '1GiB');
     const data = `${disk.device}p1`;
     live.ask('mkfs.ext2', '-q', '-L', 'precious', data);
@@ -247,7 +247,7 @@ describe('disks of a live system', () => {
     expect(signatures(data)).toContain('precious');
   });
 
-  it('takes nothing from a disk of another size under the same name', async () => {
+  it('does not touch a disk of another size with the same name', async () => {
     const target = await resolve();
     truncateSync(disk.path, 6 * 1024 ** 3);
     live.ask('losetup', '--set-capacity', disk.device);
@@ -257,7 +257,7 @@ describe('disks of a live system', () => {
     expect(signatures(disk.device)).toContain('precious');
   });
 
-  it('removes the partition tables of a further disk, and the file system behind an array', async () => {
+  it('removes partition table, array and file system of an extra disk', async () => {
     using extra = createLoopDisk(join(folder.path, 'extra.raw'), 64);
     partition(extra, '32MiB');
     const member = `${extra.device}p1`;

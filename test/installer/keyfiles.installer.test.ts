@@ -55,7 +55,7 @@ it.each([
     '[connection]\nid=a\ntype=ethernet # wired\n',
     'invalid connection type',
   ],
-  ['a VLAN of nothing', vlan.replace('parent=eno1', 'id=7'), 'vlan.parent'],
+  ['a VLAN without a parent', vlan.replace('parent=eno1', 'id=7'), 'vlan.parent'],
 ])('are refused with %s', async (_, text, what) => {
   await expect(check({ 'a.nmconnection': text })).rejects.toMatchObject({
     code: 'network.bad-keyfile',
@@ -69,15 +69,15 @@ it.each([
     v4('address1=192.0.2.21/24,192.0.2.1', 'route1=198.51.100.0/24,192.0.2.254,100'),
   ],
   [
-    'IPv6 in another spelling',
+    'IPv6 in non-canonical form',
     `${eno1}[ipv6]\nmethod=manual\naddress1=2001:DB8::0005/64,fe80::1\nroute1=2001:db8:1::/48,::,5\ndns=2001:DB8::53\n`,
   ],
   ['a VLAN', `${vlan}id=7\n`],
-])('are taken with %s', async (_, text) => {
+])('are accepted with %s', async (_, text) => {
   expect(await check({ 'a.nmconnection': text })).toEqual([]);
 });
 
-it('have no secret in a refusal', async () => {
+it('have their secrets masked in a refusal', async () => {
   const text = `${eno1}[802-1x]\neap=peap\npassword=planted-secret\n[ipv4]\nmethod=planted\n`;
   await expect(check({ 'a.nmconnection': text })).rejects.toMatchObject({
     message: expect.not.stringContaining('planted-secret') as string,

@@ -89,8 +89,8 @@ function innerConfig(text: string) {
   return parseValidConfig(decodeResource(inner!));
 }
 
-describe('bootwright media by the real coreos-installer', () => {
-  it('makes an ISO with the Ignition and the network inside, for its owner alone', async () => {
+describe('bootwright media with the real coreos-installer', () => {
+  it('creates an ISO with Ignition and keyfiles that only its owner can read', async () => {
     expect(await media('host.iso', '--iso', at('live.iso'))).toBe(0);
     expect(statSync(at('host.iso')).mode & 0o777).toBe(0o600);
     const config = innerConfig(await installer('iso', 'ignition', 'show', at('host.iso')));
@@ -113,7 +113,7 @@ describe('bootwright media by the real coreos-installer', () => {
     );
   });
 
-  it('makes an initramfs to start from the network, and says its kernel arguments', async () => {
+  it('creates an initramfs for network boot and prints its kernel arguments', async () => {
     expect(await media('52-54-00-12-34-56.img', '--pxe', at('pxe'), '--format', 'json')).toBe(0);
     expect(JSON.parse(printed)).toMatchObject({
       kernelArguments: ['ignition.firstboot', 'ignition.platform.id=metal'],
@@ -130,20 +130,20 @@ describe('bootwright media by the real coreos-installer', () => {
 
   it.each([
     ['of another host', 'host.iso', 'media.already-customized'],
-    ['that is none', 'none.iso', 'media.not-live'],
+    ['without a live system', 'none.iso', 'media.not-live'],
     ['that is an initramfs', 'pxe/live-initramfs.x86_64.img', 'media.not-live'],
-    ['that is not there', 'no.iso', 'media.not-live'],
-    ['without keyfiles', 'old.iso', 'media.no-network'],
-  ])('says of an ISO %s what is wrong with it', async (_, iso, code) => {
+    ['that is missing', 'no.iso', 'media.not-live'],
+    ['without support for keyfiles', 'old.iso', 'media.no-network'],
+  ])('refuses an ISO %s', async (_, iso, code) => {
     await expect(media('other.iso', '--iso', at(iso))).rejects.toMatchObject({ code });
   });
 
-  it('says of an ISO that it has no room', async () => {
+  it('refuses an ISO without space for the config', async () => {
     const words = ['--iso', at('live.iso'), '--config', at('large.yaml')];
     await expect(media('other.iso', ...words)).rejects.toMatchObject({ code: 'media.too-large' });
   });
 
-  it('says of an initramfs that it is none of a live system', async () => {
+  it('refuses an initramfs without a live system', async () => {
     mkdirSync(at('other'));
     put('other/a-initramfs.img', Buffer.from('none'));
     await expect(media('other.img', '--pxe', at('other'))).rejects.toMatchObject({
@@ -151,7 +151,7 @@ describe('bootwright media by the real coreos-installer', () => {
     });
   });
 
-  it('says what to install where there is no coreos-installer', async () => {
+  it('names the package of a missing coreos-installer', async () => {
     vi.stubEnv('PATH', at('no-programs'));
     await expect(media('other.iso', '--iso', at('live.iso'))).rejects.toMatchObject({
       code: 'media.no-installer',
@@ -160,7 +160,7 @@ describe('bootwright media by the real coreos-installer', () => {
     });
   });
 
-  it('stops coreos-installer when it is stopped, and leaves nothing behind', async () => {
+  it('stops coreos-installer on SIGINT and leaves no file behind', async () => {
     put('bin/coreos-installer', '#!/bin/sh\nexec sleep 60\n');
     chmodSync(at('bin/coreos-installer'), 0o755);
     const words = ['--config', at('host.yaml'), '--iso', at('live.iso'), '--out', at('other.iso')];
@@ -179,7 +179,7 @@ describe('bootwright media by the real coreos-installer', () => {
     expect(readdirSync(folder.path)).not.toContain('other.iso');
   });
 
-  it('overwrites no file that came while the medium was made', async () => {
+  it('does not overwrite a file that was created in the meantime', async () => {
     const real = join(partFolder(coreosInstaller), 'bin', 'coreos-installer');
     const other = `echo 'of another host' > ${at('late.iso')}`;
     put('bin/coreos-installer', `#!/bin/sh\n${other}\nexec ${real} "$@"\n`);
@@ -191,7 +191,7 @@ describe('bootwright media by the real coreos-installer', () => {
     expect(readFileSync(at('late.iso'), 'utf8')).toBe('of another host\n');
   });
 
-  it('shows what else coreos-installer fails with', async () => {
+  it('reports other errors of coreos-installer', async () => {
     put('bin/coreos-installer', '#!/bin/sh\necho "Error: No space left on device" >&2\nexit 1\n');
     chmodSync(at('bin/coreos-installer'), 0o755);
     vi.stubEnv('PATH', `${at('bin')}:/usr/bin:/bin`);

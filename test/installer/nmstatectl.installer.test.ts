@@ -1,4 +1,4 @@
-// The real nmstatectl makes keyfiles that the agent reads, and NetworkManager too.
+// The real nmstatectl generates keyfiles that the agent and NetworkManager can read.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,17 +78,17 @@ const states: readonly (readonly [string, string | undefined, readonly string[] 
     /: a\/b\.nmconnection: NetworkManager reads only \*\.nmconnection$/,
   ],
   [
-    'a VLAN of nothing, which NetworkManager refuses',
+    'a VLAN without a parent, which NetworkManager refuses',
     JSON.stringify({ interfaces: [{ ...eno1, name: 'eno1.7', type: 'vlan' }] }),
     /: eno1\.7\.nmconnection: vlan\.parent: property is not specified/,
   ],
   ['no interface', 'interfaces: []\n', /: there is no keyfile$/],
-  ['no YAML', 'interfaces: [', /exit code 1: Provide file is not valid NetworkState/],
+  ['invalid YAML', 'interfaces: [', /exit code 1: Provide file is not valid NetworkState/],
   ['no file', undefined, /exit code 1: std::io::Error: No such file or directory/],
 ];
 
 describe('nmstatectl', () => {
-  it.each(states)('makes keyfiles of a state, or says why not: %s', async (_, state, made) => {
+  it.each(states)('generates keyfiles or reports the error: %s', async (_, state, made) => {
     const files = readState(state);
     if (made instanceof RegExp) {
       await expect(files).rejects.toMatchObject({
@@ -98,7 +98,7 @@ describe('nmstatectl', () => {
     } else expect([...(await files).values()].map(connectionIn).toSorted()).toEqual(made);
   });
 
-  it('says what it takes otherwise than it stands there', async () => {
+  it('warns about values that it changes or ignores', async () => {
     const notes: string[] = [];
     const state = {
       hostname: { config: 'a.example.com' },
@@ -114,7 +114,7 @@ describe('nmstatectl', () => {
     ]);
   });
 
-  it('shows a password of another type in its error, which is hidden', async () => {
+  it('prints a password of the wrong type in its error, which is masked', async () => {
     const password = { '802.1x': { identity: 'a', 'private-key-password': 20261128 } };
     const state = JSON.stringify({ interfaces: [{ ...eno1, ...password }] });
     const hidden: string[] = [];

@@ -50,7 +50,7 @@ async function ensureNoting(part: CachedPart): Promise<string[]> {
 }
 
 describe('a part of the cache', () => {
-  it('is built once by two that want it at the same time; who waits says since when, and the log', async () => {
+  it('is built once for two concurrent users; the waiting one prints the start time and the log', async () => {
     const gate = join(folder.path, 'gate');
     const part = samplePart(`until [ -e ${gate} ]; do sleep 0.05; done; echo content > file`);
     const first = ensureNoting(part);
@@ -64,7 +64,7 @@ describe('a part of the cache', () => {
     expect([(await first).length, lines.length, buildCount()]).toEqual([1, 1, 1]);
   });
 
-  it('is absent after a failed build, which shows the log and its end', async () => {
+  it('is absent after a failed build, whose error contains the log file and its end', async () => {
     const part = samplePart('echo half > file; echo no luck >&2; exit 3');
     const failure = await ensurePart(part, () => undefined).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(PartError);
@@ -72,7 +72,7 @@ describe('a part of the cache', () => {
     expect(existsSync(partFolder(part))).toBe(false);
   });
 
-  it('waits for no one who has died while building it', async () => {
+  it('does not wait for a killed builder', async () => {
     const part = samplePart('echo content > file');
     await dieWithLock(join(folder.path, 'bootwright', 'parts', 'sample.lock'));
     // The kernel may take a moment to release the lock.

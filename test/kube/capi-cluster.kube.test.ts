@@ -67,7 +67,7 @@ beforeAll(async () => {
   await applyCrds(rig.client, folder, 'all');
 });
 afterAll(() => rig.close());
-it('installs by the lines of cluster-api-metal3.md', async () => {
+it('installs with the commands of cluster-api-metal3.md', async () => {
   const namespace = 'example';
   const files = { 'management.kubeconfig': rig.kubeconfig };
   const bin = join(await ensurePart(kubectl), 'bin');

@@ -47,7 +47,7 @@ kubeSuite('a real API server', () => ({
 }));
 
 describe('the adapter alone', () => {
-  it('lists more than one page, all at one point of history', async () => {
+  it('lists several pages in order', async () => {
     const names = Array.from({ length: 120 }, (_, index) => `page-${String(index + 100)}`);
     const object = (name: string) => ({
       apiVersion: 'v1',
@@ -62,7 +62,7 @@ describe('the adapter alone', () => {
     expect(found.some(({ metadata }) => 'managedFields' in metadata)).toBe(false);
   });
 
-  it('says that an object is refused, and which field of it', async () => {
+  it('reports the invalid field of a rejected object', async () => {
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'Bad_Name' } };
     await expect(kube.create({ kind: nodes }, object, signal)).rejects.toMatchObject({
       code: 'kube.invalid',
@@ -70,7 +70,7 @@ describe('the adapter alone', () => {
     });
   });
 
-  it('gives no word of a pod that was never started', async () => {
+  it('returns an empty log of a pod that was never started', async () => {
     const pod = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -88,7 +88,7 @@ describe('the adapter alone', () => {
     await kube.remove({ kind: pods, ...at }, signal);
   });
 
-  it('gives up a call on missing rights after a minute, or at once, and follows on', async () => {
+  it('fails a forbidden call after a minute or at once, and keeps following', async () => {
     const nobody = await rig.kubeconfigFor({ user: { name: 'nobody', groups: [] } });
     const denied = clusterOf(nobody, quickClock(20));
     await expect(denied.get({ kind: nodes, name: 'm0' }, signal)).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('the adapter alone', () => {
     await denied.close();
   });
 
-  it('gets along with a role that lists and reads but does not watch', async () => {
+  it('follows with a role that may list and get but not watch', async () => {
     const rules = [
       { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
       { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
@@ -159,7 +159,7 @@ describe('the adapter alone', () => {
     await kube.remove({ kind: nodes, name: 'n0' }, signal);
   });
 
-  it('evicts a pod once its budget lets it go, and never another of its name', async () => {
+  it('evicts a pod once its budget allows it, and never a recreated one', async () => {
     const namespace = 'default';
     const place = { kind: pods, namespace, name: 'kept' };
     await rig.client.apply(serviceAccounts, serviceAccountOf(namespace));

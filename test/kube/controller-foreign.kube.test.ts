@@ -39,12 +39,12 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-describe('the controller with the role of the one that is replaced, on a real API server', () => {
+describe('the controller with the role of assisted-installer-controller on a real API server', () => {
   it('completes an installation', async () => {
     await completesInstallation(site);
   });
 
-  it('asked again for what was refused, but seldom', async () => {
+  it('seldom retries refused requests', async () => {
     const refused = (await site.asked()).filter(({ status }) => status === 403);
     const times = Map.groupBy(
       refused,

@@ -57,7 +57,7 @@ describe('the controller on a real API server', () => {
     expect(await client.get(recordRef)).toBeUndefined();
   });
 
-  it('was refused nothing, and may do nothing that it did not', async () => {
+  it('needs all of its permissions and no others', async () => {
     const asked = await site.asked();
     expect(asked.filter(({ status }) => status === 403)).toEqual([]);
     const rules = { '': controllerRules, [namespace]: controllerNamespaceRules };
@@ -65,7 +65,7 @@ describe('the controller on a real API server', () => {
     expect(unused.filter((one) => !ofWaits.includes(one.trim()))).toEqual([]);
   });
 
-  it('approves nothing without the right to its signer', async () => {
+  it('cannot approve without the permission for the signer', async () => {
     const asked = await requestObject({ node: 'm0', addresses: [], purpose: 'client' });
     const metadata = { name: 'of-m0' };
     const request = await site.rig.client.create(certificateSigningRequests, {

@@ -98,7 +98,7 @@ async function counted(verb: 'LIST' | 'WATCH'): Promise<number> {
 }
 
 describe('a follower continues', () => {
-  it('after a server that was killed', async () => {
+  it('after the server was killed', async () => {
     await rig.api.kill();
     await inError();
     expect(names()).toEqual(['first']);
@@ -107,7 +107,7 @@ describe('a follower continues', () => {
     await seen(['after']);
   });
 
-  it('after a server that was told to stop', async () => {
+  it('after the server was stopped', async () => {
     await rig.api.stop();
     await inError();
     await rig.api.start();
@@ -115,7 +115,7 @@ describe('a follower continues', () => {
     await seen(['after', 'first']);
   });
 
-  it('after a server that froze', async () => {
+  it('after the server was frozen', async () => {
     await rig.api.freeze();
     await inError();
     await rig.api.thaw();
@@ -123,7 +123,7 @@ describe('a follower continues', () => {
     await seen(['after', 'first']);
   });
 
-  it('after a network that lost everything, and sees what happened meanwhile', async () => {
+  it('after a network partition, and sees the changes in between', async () => {
     rig.forwarder.partition();
     await add('meanwhile');
     await remove('first');
@@ -132,7 +132,7 @@ describe('a follower continues', () => {
     await seen(['meanwhile']);
   });
 
-  it('after the server forgot its history', async () => {
+  it('after the server lost its history', async () => {
     expect(lists).toHaveLength(1);
     rig.forwarder.partition();
     // An open watch would find these changes waiting in its connection once the network recovers.
@@ -149,7 +149,7 @@ describe('a follower continues', () => {
   });
 
   it.each(['lost', 'kept', 'reset'] as const)(
-    'when the address moves to a server of the final control plane, connections %s',
+    'when the address moves to the final control plane, with connections %s',
     async (connections) => {
       rig.forwarder.moveTo(await (final ??= rig.startFinal()), connections);
       await add('meanwhile');
@@ -161,7 +161,7 @@ describe('a follower continues', () => {
     },
   );
 
-  it('with a new watch and no new list when nothing happens for a while', async () => {
+  it('with new watches and no new list when nothing happens for a while', async () => {
     const before = { lists: await counted('LIST'), watches: await counted('WATCH') };
     const reported = views.length;
     const since = performance.now();
@@ -178,7 +178,7 @@ describe('a follower continues', () => {
   });
 });
 
-it('every change is seen, in order, through two restarts', async () => {
+it('sees every change in order through two restarts', async () => {
   const written: string[] = [];
   for (let index = 0; index < 60; index += 1) {
     const name = `n${String(index).padStart(2, '0')}`;

@@ -54,7 +54,7 @@ const setting = (over: Kube = kube) => handOverTo(over, clock);
 const versions = () => versionsIn(rig.client);
 
 describe('a hand-over on a real API server', () => {
-  it('is taken, statuses included, and kept by value', async () => {
+  it('is stored with its statuses', async () => {
     await runStep(handOverServed, setting());
     expect(await rig.client.get(build)).toMatchObject({
       metadata: {
@@ -89,7 +89,7 @@ describe('a hand-over on a real API server', () => {
     expect(await rig.client.get(secret)).toMatchObject({ type: 'kubernetes.io/dockerconfigjson' });
   });
 
-  it('writes nothing at a second time', async () => {
+  it('writes nothing in a second run', async () => {
     await runStep(handOverServed, setting());
     const before = await versions();
     await runStep(handOverServed, setting());
@@ -97,7 +97,7 @@ describe('a hand-over on a real API server', () => {
   });
 });
 
-describe('a builder that was faster, on a real API server', () => {
+describe('a builder that is faster, on a real API server', () => {
   const building = {
     buildStart: '2026-11-21T11:59:00Z',
     conditions: conditionsOf('running', new Date(Date.UTC(2026, 10, 21, 11, 59))),
@@ -118,7 +118,7 @@ describe('a builder that was faster, on a real API server', () => {
     expect(await versions()).toEqual(before);
   };
 
-  it('is answered with 409: its build is taken over, its job removed', async () => {
+  it('has its build taken over after a 409 and its job removed', async () => {
     const raced: Kube = {
       ...kube,
       create: async (into, object, at) => {
@@ -133,7 +133,7 @@ describe('a builder that was faster, on a real API server', () => {
     await taken();
   });
 
-  it('is at work already: the start that it wrote stays, the end comes behind it', async () => {
+  it('keeps the start of its running build and gets an end', async () => {
     await rig.client.create(machineOSBuilds, ownBuild());
     await rig.client.mergeStatus(build, building);
     await rig.client.create(jobs, ownJob());
@@ -148,7 +148,7 @@ describe('a builder that was faster, on a real API server', () => {
     await taken();
   });
 
-  it('starts its job late: it is waited for and removed', async () => {
+  it('has a late job awaited and removed', async () => {
     await rig.client.create(machineOSBuilds, ownBuild());
     const done = runStep(handOverServed, setting());
     await expect
@@ -159,7 +159,7 @@ describe('a builder that was faster, on a real API server', () => {
     await taken();
   });
 
-  it('has failed: nothing can be written over that, and it is told', async () => {
+  it('leads to a failure if its build has failed', async () => {
     await rig.client.create(machineOSBuilds, ownBuild());
     await rig.client.mergeStatus(build, { conditions: conditionsOf('failed', new Date(0)) });
     const run = { ...setting(), clock: { ...quickClock(), now: clock.now } };
@@ -169,7 +169,7 @@ describe('a builder that was faster, on a real API server', () => {
 });
 
 describe('the gate before the pivot, on a real API server', () => {
-  it('opens when the masters run what was handed over', async () => {
+  it('opens when the masters run the handed-over image', async () => {
     await runStep(handOverServed, setting());
     const gate = runStep(waitForLayeredMasters, { config, facts: gateFacts, kube, clock });
     await putLayeredMasters(rig.client);
@@ -179,7 +179,7 @@ describe('the gate before the pivot, on a real API server', () => {
     expect(violationsOf(snapshot, { image: final, rendered })).toEqual([]);
   });
 
-  it('stays shut while a MachineConfig names the registry of this host', async () => {
+  it('stays closed while a MachineConfig refers to the registry of this host', async () => {
     await runStep(handOverServed, setting());
     const name = '99-staged';
     await rig.client.apply(machineConfigs, {

@@ -79,13 +79,13 @@ const there = async (): Promise<readonly boolean[]> =>
   );
 
 describe('layer status and layer unpause on a real API server', () => {
-  it('know no pool that is not there', async () => {
+  it('refuse a missing pool', async () => {
     const refusal = { code: 'layering.pool-missing' };
     await expect(layer('status', '--pool', 'none')).rejects.toMatchObject(refusal);
     await expect(layer('unpause', '--pool', 'none', '--yes')).rejects.toMatchObject(refusal);
   });
 
-  it('unpause what a stopped run has left, and nothing of a person', async () => {
+  it('unpause only a pause that a stopped run has left', async () => {
     const ref = { kind: machineConfigPools, name: 'master' };
     const pauseKey = 'bootwright.io/paused-for-hand-over';
     const setPause = (since: string | null) =>
@@ -106,7 +106,7 @@ describe('layer status and layer unpause on a real API server', () => {
     expect(after?.metadata.annotations?.[pauseKey]).toBeUndefined();
   });
 
-  it('show a hand-over, and what is missing until the pool is at rest', async () => {
+  it('show a hand-over and its violations until the pool is at rest', async () => {
     await runStep(handOverServed, {
       config: { role: 'bootstrap', layering: { mode: 'on' } },
       facts: handOverFacts,
@@ -143,7 +143,7 @@ describe('layer status and layer unpause on a real API server', () => {
     });
   });
 
-  it('name the pod and the budget that keep a node from being drained', async () => {
+  it('name the pod and the budget that block a drain', async () => {
     const web = { name: 'web', namespace: 'default', labels: { app: 'web' } };
     await rig.client.apply(serviceAccounts, serviceAccountOf('default'));
     await rig.client.create(pods, {
@@ -176,7 +176,7 @@ describe('layer status and layer unpause on a real API server', () => {
     await annotate(null);
   });
 
-  it('are the lines of layering.md', async () => {
+  it('work as in layering.md', async () => {
     const files = { 'admin.kubeconfig': rig.kubeconfig };
     await followGuide('layering.md', {}, { files, suite: 'kube' });
     expect(await there()).toEqual([true, true]);

@@ -1,5 +1,5 @@
-// Limits of a node agent's token on a real API server, with deploy/layering applied: it writes the
-// agent's own annotations on its own node.
+// Limits of a node agent's token on a real API server with deploy/layering applied: it can write
+// only the agent's annotations on its own node.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { KubeRefusal, openTransport, type Transport } from '../../mocks/kube/transport.ts';
@@ -94,66 +94,72 @@ afterAll(async () => {
 });
 
 describe('the token of a node agent', () => {
-  it('writes and removes the annotations of agents of its own node', async () => {
+  it('can write and remove the agent annotations of its own node', async () => {
     expect(await send(agent, annotate(own, ours))).toEqual([200, '']);
     const none = Object.fromEntries(Object.keys(ours).map((key) => [key, null]));
     expect(await send(agent, annotate(own, none))).toEqual([200, '']);
   });
 
   it.each<[string, () => Parameters<Transport['send']>[0]]>([
-    ['annotations of agents of another node', () => annotate(other, ours)],
-    ['what another node should have', () => annotate(other, desired)],
-    ['what its own node should have', () => annotate(own, desired)],
-    ['that its own node was drained', () => annotate(own, { [nodeKeys.lastAppliedDrain]: 'x' })],
-    ['a drain away', () => annotate(own, { [nodeKeys.lastAppliedDrain]: null })],
-    ['an annotation of others', () => annotate(own, { kept: 'b' })],
-    ['an annotation of others away', () => annotate(own, { kept: null })],
-    ['all annotations away', () => patch(own, { metadata: { annotations: null } })],
-    ['a label', () => patch(own, { metadata: { labels: { x: 'y' } } })],
-    ['all labels away', () => patch(own, { metadata: { labels: null } })],
-    ['a finalizer', () => patch(own, { metadata: { finalizers: ['x.io/y'] } })],
-    ['a cordon', () => patch(own, { spec: { unschedulable: true } })],
-    ['taints away', () => patch(own, { spec: { taints: null } })],
-    ['taints of another node', () => patch(other, { spec: { taints: null } })],
+    ['writing agent annotations of another node', () => annotate(other, ours)],
+    ['writing the desired state of another node', () => annotate(other, desired)],
+    ['writing the desired state of its own node', () => annotate(own, desired)],
     [
-      'labels by a JSON patch',
+      'confirming a drain of its own node',
+      () => annotate(own, { [nodeKeys.lastAppliedDrain]: 'x' }),
+    ],
+    ['removing a drain confirmation', () => annotate(own, { [nodeKeys.lastAppliedDrain]: null })],
+    ['changing another annotation', () => annotate(own, { kept: 'b' })],
+    ['removing another annotation', () => annotate(own, { kept: null })],
+    ['removing all annotations', () => patch(own, { metadata: { annotations: null } })],
+    ['adding a label', () => patch(own, { metadata: { labels: { x: 'y' } } })],
+    ['removing all labels', () => patch(own, { metadata: { labels: null } })],
+    ['adding a finalizer', () => patch(own, { metadata: { finalizers: ['x.io/y'] } })],
+    ['cordoning', () => patch(own, { spec: { unschedulable: true } })],
+    ['removing taints', () => patch(own, { spec: { taints: null } })],
+    ['removing taints of another node', () => patch(other, { spec: { taints: null } })],
+    [
+      'adding labels by JSON patch',
       () =>
         patch(own, [{ op: 'add', path: '/metadata/labels/x', value: 'y' }], {
           type: 'json-patch+json',
         }),
     ],
     [
-      'labels by a strategic patch',
+      'adding labels by strategic merge patch',
       () =>
         patch(own, { metadata: { labels: { x: 'y' } } }, { type: 'strategic-merge-patch+json' }),
     ],
     [
-      'labels by an apply',
+      'adding labels by server-side apply',
       () =>
         patch(own, JSON.stringify({ ...nodeOf(own), metadata: { labels: { x: 'y' } } }), {
           type: 'apply-patch+yaml',
           more: '?fieldManager=bootwright-node-controller&force=true',
         }),
     ],
-    ['its status', () => patch(own, { status: { phase: 'Running' } }, { more: '/status' })],
-    ['the status of another', () => patch(other, { status: {} }, { more: '/status' })],
-    ['a new node', () => ({ method: 'POST', path: '/api/v1/nodes', body: nodeOf('m9') })],
-    ['its node away', () => ({ method: 'DELETE', path: `/api/v1/nodes/${own}` })],
-    ['all nodes away', () => ({ method: 'DELETE', path: '/api/v1/nodes' })],
+    ['writing its status', () => patch(own, { status: { phase: 'Running' } }, { more: '/status' })],
+    ['writing the status of another node', () => patch(other, { status: {} }, { more: '/status' })],
+    ['creating a node', () => ({ method: 'POST', path: '/api/v1/nodes', body: nodeOf('m9') })],
+    ['deleting its node', () => ({ method: 'DELETE', path: `/api/v1/nodes/${own}` })],
+    ['deleting all nodes', () => ({ method: 'DELETE', path: '/api/v1/nodes' })],
     [
-      'a whole node',
+      'replacing a node',
       () => ({ method: 'PUT', path: `/api/v1/nodes/${other}`, body: nodeOf(other) }),
     ],
-    ['a command on a node', () => ({ method: 'POST', path: `/api/v1/nodes/${other}/proxy/run/x` })],
+    [
+      'running a command on a node',
+      () => ({ method: 'POST', path: `/api/v1/nodes/${other}/proxy/run/x` }),
+    ],
   ])('is refused: %s', async (_, request) => {
     expect(await send(agent, request())).toEqual(refused);
   });
 
-  it('is refused everything where it is bound to no pod', async () => {
+  it('is refused everything without a bound pod', async () => {
     expect(await send(unbound, annotate(own, ours))).toEqual(refused);
   });
 
-  it('changed nothing', async () => {
+  it('has changed nothing after these requests', async () => {
     const all = await rig.client.list({ kind: nodes });
     expect(
       all.map(({ metadata: { name, annotations, labels }, spec }) => ({

@@ -49,7 +49,7 @@ const configs = fc
   }));
 
 describe('a MachineOSConfig', () => {
-  it('is refused by us when the API server refuses it, and read as it stores it', async () => {
+  it('is refused if the API server refuses it, and otherwise read as stored', async () => {
     const property = fc.asyncProperty(brokenMembers(configs, ['spec']), async (object) => {
       const ref = { kind: machineOSConfigs, name: String(nameOf(object)) };
       const ours = checkedOSConfig(lineless(object, 'f'));

@@ -154,7 +154,7 @@ const variables = () => ({
 });
 
 describe('the pods of the controller on a real API server', () => {
-  it('gather a cluster that has failed, also when the controller is killed meanwhile', async () => {
+  it('gather the state of a failed cluster, even if the controller is killed meanwhile', async () => {
     const { service } = site;
     service.store.setCluster({ ...service.store.cluster(), status: 'error' });
     const first = await site.start(variables());
@@ -189,7 +189,7 @@ describe('the pods of the controller on a real API server', () => {
     expect(service.store.cluster().logsState).toBe('completed');
   });
 
-  it('go with the job where nobody is left to clean up', async () => {
+  it('are garbage-collected with the job when no controller cleans up', async () => {
     const third = await site.start(variables());
     await until(async () => (await find(pods, gathering)) !== undefined);
     third.kill();

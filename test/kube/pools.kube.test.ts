@@ -181,7 +181,7 @@ afterAll(async () => {
 const userOf = (account: string): string => `system:serviceaccount:${namespace}:${account}`;
 
 describe('deploy/layering on a real API server', () => {
-  it('brings another MachineConfig of their pool to three masters, one after the other', async () => {
+  it('rolls out another MachineConfig to three masters, one at a time', async () => {
     await putPod('app', 'm0');
     await putPod('of-daemon-set', 'm0', 'some-daemon');
     await allow(0);
@@ -224,7 +224,7 @@ describe('deploy/layering on a real API server', () => {
     await second.end();
   });
 
-  it('was refused nothing, and may do nothing that it did not', async () => {
+  it('grants all needed permissions and no others', async () => {
     const ofController = await rig.audited(userOf(controller));
     const ofAgents = await rig.audited(userOf(agent));
     expect([...ofController, ...ofAgents].filter(({ status }) => status === 403)).toEqual([]);

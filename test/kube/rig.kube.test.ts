@@ -4,7 +4,7 @@ import { startRig } from '../../scripts/rig.ts';
 import { nodes } from '../../src/kube/kinds.ts';
 import { hostClient, nodeOf } from './rig.ts';
 
-it('hides the API server behind a partition, and leaves nothing when it is closed', async () => {
+it('blocks the API server during a partition, and leaves nothing behind on close', async () => {
   const kube = await startRig({ crds: [] });
   const client = hostClient(kube.kubeconfig);
   await client.list({ kind: nodes });

@@ -63,13 +63,13 @@ describe('a request that the controller would approve', () => {
     return status();
   };
 
-  it.each(purposes)('has a certificate issued where nothing is wrong (%s)', async (purpose) => {
+  it.each(purposes)('gets a certificate if it is valid (%s)', async (purpose) => {
     const name = `right-${purpose}`;
     const made = await ask(purpose, name, {});
     expect(await endOf(name, made)).toEqual(['Approved', 'certificate']);
   });
 
-  it.each(purposes)('is not taken where another key has signed it (%s)', async (purpose) => {
+  it.each(purposes)('is rejected if another key has signed it (%s)', async (purpose) => {
     const [own, other] = await Promise.all([keyPair(), keyPair()]);
     const keys = { publicKey: other.publicKey, privateKey: own.privateKey };
     const pem = await pkcs10({ names: names[purpose], keys });
@@ -105,7 +105,7 @@ describe('a request that the controller would approve', () => {
   });
 
   it.each(purposes)(
-    'has the names that were read, if any, whatever its key is (%s)',
+    'is rejected, or gets a final condition, with an unusual key (%s)',
     async (purpose) => {
       for (const [index, pem] of forgedBytes(purpose).oddKeys.entries()) {
         const name = `odd-${purpose}-${index}`;

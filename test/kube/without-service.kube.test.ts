@@ -67,7 +67,7 @@ async function start() {
 }
 
 describe('the controller without a service, on a real API server', () => {
-  it('is brought by manifests in which the server knows every field', async () => {
+  it('is deployed by manifests with known fields only', async () => {
     const files = controllerManifests(Config.parse(withoutService));
     const objects = files.map(({ content }) => parse(content) as KubeObject);
     const order = (one: KubeObject): number => (one.kind === 'Namespace' ? 0 : 1);
@@ -77,7 +77,7 @@ describe('the controller without a service, on a real API server', () => {
     expect(objects.map(({ kind }) => kind)).toContain('Job');
   });
 
-  it('leaves everything to the next one when it is stopped', async () => {
+  it('keeps the record for its successor when it is stopped', async () => {
     await rig.client.merge(etcdCluster, overridePatch(null).body);
     const { kill, ended } = await start();
     await until(async () => {
@@ -110,7 +110,7 @@ describe('the controller without a service, on a real API server', () => {
     expect(await rig.client.get(recordRef)).toEqual(before);
   });
 
-  it('brings the bootstrap host in, approves for no other, puts etcd back and ends', async () => {
+  it('approves only the bootstrap host, reverts the etcd override and ends', async () => {
     const odd = { kind: certificateSigningRequests, name: 'odd-client' };
     const why = { reason: 'Any', message: 'by another', at: Date.now() };
     const { signal } = new AbortController();
@@ -141,7 +141,7 @@ describe('the controller without a service, on a real API server', () => {
     expect(await rig.client.get(recordRef)).toBeUndefined();
   });
 
-  it('has its certificates signed', async () => {
+  it('gets its approved certificates signed', async () => {
     for (const name of ['own-client', 'own-serving']) {
       await until(async () => {
         const { status } = (await cluster.requestOf(name)) as unknown as {
@@ -153,7 +153,7 @@ describe('the controller without a service, on a real API server', () => {
     expect((await cluster.requestOf('forged-serving'))?.['status']).toEqual({});
   });
 
-  it('was refused nothing', async () => {
+  it('needs no other permissions', async () => {
     const asked = await rig.audited(`system:serviceaccount:${namespace}:${account}`);
     expect(asked.length).toBeGreaterThan(0);
     expect(asked.filter(({ status }) => status === 403)).toEqual([]);

@@ -139,7 +139,7 @@ async function startBucket(files: Readonly<Record<string, string>>): Promise<Moc
   return server;
 }
 
-/** It went through its plan to its end, and the disk that the file names is what starts next. */
+/** The run completed its plan, and the disk of the file boots next. */
 function expectInstalled({ machine }: Site, { log, ...end }: AgentRun): void {
   expect(end, log).toEqual({ exitCode: 0, outcomes: ['left the host'] });
   expect(machine.unknown).toEqual([]);
@@ -147,7 +147,7 @@ function expectInstalled({ machine }: Site, { log, ...end }: AgentRun): void {
   expect(decideBoot(machine)).toEqual({ kind: 'installed', disk: 'sdb' });
 }
 
-/** These files were asked for, each once, and the comments of the configuration name them. */
+/** These files were requested once each, and the comments of the configuration name them. */
 function expectAsked({ text }: Site, { requests }: MockServer, paths: readonly string[]): void {
   const asked = requests.map(({ path, status }) => `${path.replace(/\?.*/, '')} ${status}`);
   expect(asked).toEqual(paths.map((path) => `${path} 200`));
@@ -159,7 +159,7 @@ beforeAll(async () => {
 });
 
 describe('deploy/host/config', () => {
-  it('arbiter.yaml installs an arbiter, on a disk of the size that it says', async () => {
+  it('arbiter.yaml installs an arbiter on a disk of 50 GiB', async () => {
     const site = await openSite('arbiter', 50);
     const web = await startWeb({ '/arbiter.ign': pointer('arbiter') });
     const end = await install(site, { '192.0.2.10:80': web.url });
@@ -168,7 +168,7 @@ describe('deploy/host/config', () => {
     expect(await ignitionOnDisk(site.machine)).toBe(pointer('arbiter'));
   });
 
-  it('single-node.yaml installs the only node, with what its comment says of the bucket', async () => {
+  it('single-node.yaml installs a single node with the objects that its comment names', async () => {
     const site = await openSite('single-node');
     const objects = await startBucket({
       'edge-1/bootstrap.ign': bootstrapIgnition({ ...seed, controlPlaneCount: 1 }),

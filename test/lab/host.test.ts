@@ -1,4 +1,4 @@
-// What keeps a simulated host apart from the machine that it runs on, by the stand-in for nsenter.
+// Isolation of a simulated host from this machine by the stand-in for nsenter.
 import { execFile } from 'node:child_process';
 import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,12 +31,12 @@ const run = (...argv: readonly string[]): Promise<unknown> =>
   });
 
 describe('a simulated host', () => {
-  it('fails loudly at a command that it does not know', async () => {
+  it('fails with 127 for an unknown command and records it', async () => {
     await expect(run('frobnicate', '--all')).rejects.toMatchObject({ code: 127 });
     expect(machine.unknown).toEqual(['frobnicate --all']);
   });
 
-  it('follows no link out of its own files', async () => {
+  it('does not follow a symlink out of its root', async () => {
     await symlink('/etc', join(folder, 'root/opt/out'));
     await expect(run('cat', '/opt/out/passwd')).rejects.toMatchObject({ code: 1, stdout: '' });
   });
@@ -46,7 +46,7 @@ describe('a simulated host', () => {
     ['dd', 'if=/dev/zero', 'of=/dev/vdz', 'bs=512', 'count=1'],
     ['coreos-installer', 'install', '/dev/vdz'],
     ['mount', '/dev/vdz1', '/mnt'],
-  ])('knows no device of this machine: %s', async (...argv) => {
+  ])('has no devices of this machine: %s', async (...argv) => {
     await expect(run(...argv)).rejects.toMatchObject({ code: expect.any(Number) as number });
   });
 });

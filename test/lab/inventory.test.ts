@@ -1,4 +1,4 @@
-// The rules of the service that the lab holds every agent against, over HTTP.
+// The rules of the service that the lab applies to every agent, over HTTP.
 import { afterEach, describe, expect, it } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
@@ -26,9 +26,9 @@ const report = ({ url }: InventoryServer, body: object): Promise<Response> =>
 
 describe('the inventory service', () => {
   it.each([
-    ['a stage that there is not', { current_stage: 'Sleeping' }],
-    ['a property that there is not', { current_stage: 'Installing', x: 1 }],
-  ])('refuses %s with 400 and a number for a code', async (_, body) => {
+    ['an unknown stage', { current_stage: 'Sleeping' }],
+    ['an unknown property', { current_stage: 'Installing', x: 1 }],
+  ])('refuses %s with 400 and a numeric code', async (_, body) => {
     const answer = await report(await started(), body);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code: 400 });
@@ -39,7 +39,7 @@ describe('the inventory service', () => {
     expect((await report(await started(), body)).status).toBe(500);
   });
 
-  it('refuses a lower stage with 409 and a word for a code', async () => {
+  it('refuses a lower stage with 409 and a string code', async () => {
     const service = await started();
     await report(service, { current_stage: 'Rebooting' });
     const answer = await report(service, { current_stage: 'Installing' });
@@ -50,7 +50,7 @@ describe('the inventory service', () => {
   it.each([
     { name: 'no token', secret: '', status: 401 },
     { name: 'a token of another service', secret: tokenIssuer().issue({}), status: 401 },
-  ])('lets nobody in with $name', async ({ secret, status }) => {
+  ])('refuses $name with 401', async ({ secret, status }) => {
     const { url } = await started();
     const path = `${v2}/infra-env/${infraEnvId}/hosts/${host.id}/downloads/ignition`;
     const answer = await fetch(`${url}${path}`, { headers: { 'x-secret-key': secret } });

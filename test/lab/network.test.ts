@@ -81,11 +81,11 @@ beforeAll(async () => {
   await ensureBundle(() => undefined);
 });
 
-describe('a network that only a proxy leads out of', () => {
-  it('is enough for every role, from the first report to the last log', async () => {
+describe('a network with a proxy as its only way out', () => {
+  it('allows an installation of every role, without the proxy password in files or arguments', async () => {
     const environment: Record<string, string> = {};
     await using net = await networkSite({}, { flags: [], environment });
-    // As podman hands them on: one in upper case, the other in lower case.
+    // As podman passes them: one in upper case, the other in lower case.
     environment['HTTP_PROXY'] = net.proxyUrl;
     environment['https_proxy'] = net.proxyUrl;
     const { report, run, left } = await runIn(net.site, [
@@ -146,8 +146,8 @@ describe('a network that only a proxy leads out of', () => {
   });
 });
 
-describe('a network whose service must not be reached by the proxy', () => {
-  it('goes by a CIDR in NO_PROXY, in every request and in every command', async () => {
+describe('a network whose service is excluded from the proxy', () => {
+  it('honors a CIDR in NO_PROXY in every request and command', async () => {
     const environment: Record<string, string> = { no_proxy: '10.77.0.0/24' };
     await using net = await networkSite({ isNear: true }, { flags: [], environment });
     environment['https_proxy'] = net.proxyUrl;

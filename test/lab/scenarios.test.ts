@@ -29,7 +29,7 @@ const alternating = named(false).flatMap((name, index, waiting) => {
   return [name, ...working.slice(index, isLast ? undefined : index + 1)];
 });
 
-/** Scenarios that a guide runs, by its line. */
+/** Scenarios that a guide runs, with its command. */
 const lines: Readonly<Record<string, string>> = {
   airgap: shownOn('docs/guides/air-gapped.md', 'scripts/lab --scenario airgap'),
 };
@@ -56,7 +56,7 @@ describe('the lab', () => {
   });
 
   it.concurrent(
-    'runs the default by the line of the README, and its hosts each boot once',
+    'runs the default with the command of the README, and each host boots once',
     async () => {
       const command = shownOn('README.md', 'scripts/lab --page');
       const { hosts, layering } = await expectAsPlanned(DEFAULT_SCENARIO, command);
@@ -69,7 +69,7 @@ describe('the lab', () => {
     await expectAsPlanned(name, lines[name]);
   });
 
-  it('says what there is when a scenario is unknown', async () => {
+  it('lists the scenarios for an unknown name', async () => {
     const child = spawn(process.execPath, ['scripts/lab.ts', '--scenario', 'nothing'], {
       cwd: top,
       stdio: ['ignore', 'ignore', 'pipe'],

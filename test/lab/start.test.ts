@@ -5,7 +5,7 @@ import { DEFAULT_SCENARIO, readScenario } from '../../mocks/lab/scenario.ts';
 const servers = (): readonly string[] =>
   process.getActiveResourcesInfo().filter((name) => /^(TCPServer|Pipe)Wrap$/.test(name));
 
-it('leaves no server behind where its cluster cannot start', async () => {
+it('leaves no server behind when its cluster cannot start', async () => {
   const scenario = await readScenario(DEFAULT_SCENARIO);
   const before = servers();
   const run = runScenario({

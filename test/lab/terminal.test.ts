@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
-it('a lab that is stopped twice cleans up', () => {
+it('a lab that gets SIGINT twice cleans up', () => {
   const show = new URL('../../mocks/lab/show.ts', import.meta.url).pathname;
   const program = `
     import { stopSignal } from '${show}';

@@ -110,18 +110,18 @@ describe('the name of a build from a file', () => {
     breaks.map((end) => ({ how, end, file: fileOf(content).replaceAll('\n', end) })),
   );
 
-  it.each(cases)("is what Go's YAML makes of $how with $end", async ({ file }) => {
+  it.each(cases)("agrees with Go's YAML for $how with $end", async ({ file }) => {
     const { name, error } = await theirs(file);
     expect(error).toBeUndefined();
     expect(ours(file)).toBe(name);
   });
 
-  it.each(refused)('is refused by both for %s', async (_, content) => {
+  it.each(refused)('is refused by Go and by ours for %s', async (_, content) => {
     expect((await theirs(fileOf(content))).error).toBeDefined();
     expect(ours(fileOf(content))).toBeInstanceOf(AgentError);
   });
 
-  it('is the same for blocks of any lines', async () => {
+  it('agrees with Go for any block scalar', async () => {
     const line = fc.constantFrom(
       ...['FROM configs AS final', 'RUN a && \\', '\tb', '  # c: d', '', ' ', 'RUN e  ', "'", '"'],
       ...['---', '...', '- x', 'a: b', '#', '\u00e4', '\ufeff', '\u00a0', '    deep', '%x', '\t'],

@@ -165,7 +165,7 @@ describe('the name of a build', () => {
     return () => oracle.stop();
   });
 
-  it("is what Go's libraries make of any texts", async () => {
+  it("agrees with Go's libraries for any texts", async () => {
     let named = 0;
     const property = fc.asyncProperty(specs, pools, images, async (spec, pool, urls) => {
       const config = { metadata: { name: 'master' }, spec };

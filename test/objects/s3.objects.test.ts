@@ -29,21 +29,21 @@ const known = (): ObjectsOptions['credentials'] => ({
 });
 
 describe('the S3 adapter against a real S3 server', () => {
-  it('gives an object with its size', async () => {
+  it('streams an object with its size', async () => {
     const { body, bytes } = await objects(known()).get('ignition', 'C/master.ign', signal);
     expect(bytes).toBe(ignition.length);
     await expect(text(body)).resolves.toBe(ignition);
   });
 
-  it('says that there is no such object', async () => {
+  it('reports a missing object', async () => {
     const asked = objects(known()).get('ignition', 'C/worker.ign', signal);
     await expect(asked).rejects.toMatchObject({ code: 'objects.not-found' });
   });
 
   it.each([
     ['a wrong secret', () => ({ ...known()!, secretAccessKey: new Secret('wrong') })],
-    ['nobody where somebody is asked for', () => undefined],
-  ])('says that %s is denied', async (_, credentials) => {
+    ['a request without credentials', () => undefined],
+  ])('reports %s as denied', async (_, credentials) => {
     const asked = objects(credentials()).get('ignition', 'C/master.ign', signal);
     await expect(asked).rejects.toMatchObject({ code: 'objects.denied' });
   });

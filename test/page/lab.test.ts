@@ -8,7 +8,7 @@ import { openPage, pictures, startBrowser } from './browser.ts';
 
 const top = resolve(import.meta.dirname, '../..');
 
-it('follows a run of the lab with a fault, and keeps its time line', async () => {
+it('follows a run of the lab with a fault, and saves its timeline', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-page-'));
   const file = join(folder, 'run.html');
   const args = ['scripts/lab.ts', '--scenario', 'agent-killed', '--page', '--page-file', file];

@@ -58,7 +58,7 @@ const readers: readonly Reader[] = [
 ];
 
 describe.each(readers)('for a reader of $width pixels, $scheme', (reader) => {
-  it('fits, breaks no rule of axe, and lets its browser complain of nothing', async () => {
+  it('fits, passes axe and causes no browser errors', async () => {
     await using own = await openSample({ reader });
     const { page, complaints } = own;
     await page.getByText('63 %').first().waitFor();
@@ -71,13 +71,13 @@ describe.each(readers)('for a reader of $width pixels, $scheme', (reader) => {
   });
 });
 
-it('hears of axe what is wrong', async () => {
+it('axe reports a violation', async () => {
   await using opened = await openPage(browser, 'data:text/html,<img src="data:,">', desk);
   expect(await axeFindings(opened.page)).toContainEqual(expect.stringMatching(/^image-alt: /));
 });
 
-describe('a page that is watched', () => {
-  it('shows what happens, keeps lists open and the focus where it is', async () => {
+describe('a live page', () => {
+  it('shows updates and keeps open lists and the focus', async () => {
     await using own = await openSample();
     const { page, complaints } = own;
     const summary = page.locator('#host-1 summary');
@@ -110,7 +110,7 @@ describe('a page that is watched', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('runs its clocks', async () => {
+  it('updates its clocks', async () => {
     await using own = await openSample();
     const clock = own.page.locator('#state time');
     await expect.poll(() => clock.textContent()).toMatch(/^\d+ min \d+ s$/);
@@ -118,7 +118,7 @@ describe('a page that is watched', () => {
     await expect.poll(() => clock.textContent()).not.toBe(before);
   });
 
-  it('says that its server is gone, and continues when that is back', async () => {
+  it('shows that its server does not answer, and reconnects', async () => {
     const port = await freePort();
     await using own = await openSample({ port });
     const { page } = own;
@@ -130,7 +130,7 @@ describe('a page that is watched', () => {
     await again.close();
   });
 
-  it('adds the lines of a program that was started again', async () => {
+  it('adds the lines of a restarted program', async () => {
     const port = await freePort();
     await using own = await openSample({ port });
     await own.page.getByText('63 %').first().waitFor();
@@ -142,7 +142,7 @@ describe('a page that is watched', () => {
     await again.close();
   });
 
-  it('comes again where there were too many readers', async () => {
+  it('reconnects after the limit of readers was reached', async () => {
     const others = new AbortController();
     // The garbage collector would cancel a response without a reference.
     const held: Response[] = [];
@@ -158,7 +158,7 @@ describe('a page that is watched', () => {
     await gone.waitFor({ state: 'hidden' });
   });
 
-  it('follows no more once everything has ended', async () => {
+  it('does not reconnect after the end', async () => {
     await using own = await openSample();
     own.live.update({ kind: 'end', at: Date.now(), isGood: true, text: 'installed', details: [] });
     await own.page.locator('#state').getByText('installed').first().waitFor();
@@ -167,7 +167,7 @@ describe('a page that is watched', () => {
   });
 });
 
-it('leaves room below its heading, and copies a failure', async () => {
+it('limits the height of its heading, and copies a failure', async () => {
   await using own = await openSample({
     prepare: ({ update }) => {
       update({ kind: 'begin', at: Date.now(), title: 'A title '.repeat(60) });
@@ -186,7 +186,7 @@ it('leaves room below its heading, and copies a failure', async () => {
     .toContain('failed: disk.busy: the disk is busy\nnext: unmount it\nlogs: ');
 });
 
-it('cuts no digest and no reason, and has in a title what its heading has no room for', async () => {
+it('does not truncate a digest or reason, and has its long heading as a title', async () => {
   await using own = await openSample();
   const { page } = own;
   const image = `registry.example.com/layered/worker@sha256:${'0123456789abcdef'.repeat(4)}`;
@@ -219,7 +219,7 @@ it('cuts no digest and no reason, and has in a title what its heading has no roo
 });
 
 describe('a page without a mouse', () => {
-  it('is read by keys: to the log, through hosts, and along what scrolls', async () => {
+  it('is navigated by keys to the log and through the hosts', async () => {
     await using own = await openSample();
     const { page } = own;
     const focused = (): Promise<string> =>
@@ -262,7 +262,7 @@ describe('a page without a mouse', () => {
     await expect.poll(() => lines.allTextContents()).toHaveLength(2);
   });
 
-  it('gives the lines that are shown as a file', async () => {
+  it('downloads the filtered lines as a file', async () => {
     await using own = await openSample();
     const { page, complaints } = own;
     await page.getByLabel('Filter').fill('m1 firmware');
@@ -276,7 +276,7 @@ describe('a page without a mouse', () => {
   });
 });
 
-it('shows the name of a host as the text that it is', async () => {
+it('escapes the name of a host', async () => {
   await using own = await openSample();
   await own.page.getByRole('heading', { name: evilName }).waitFor();
   own.live.update({
@@ -292,8 +292,8 @@ it('shows the name of a host as the text that it is', async () => {
   expect(own.complaints).toEqual([]);
 });
 
-describe('a page that was saved', () => {
-  it('works as a file, asks for nothing, and has the time line', async () => {
+describe('a saved page', () => {
+  it('works as a file without requests, and has the timeline', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'bootwright-saved-'));
     try {
       const live = samplePage();

@@ -99,7 +99,7 @@ afterAll(async () => {
 const desk = { width: 1280, scheme: 'dark' } as const;
 
 describe('bootwright watch', () => {
-  it('shows what the service has, never its token, and ends by Ctrl-C with the page in a file', async () => {
+  it('shows the cluster of the service without its token, and saves the page on Ctrl-C', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'bootwright-watch-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const service = await startService();
@@ -126,7 +126,7 @@ describe('bootwright watch', () => {
     for (const text of [saved, watch.printed()]) expect(text).not.toContain(token);
   });
 
-  it('says that a service refuses the token, and continues', async () => {
+  it('reports a refused token and continues', async () => {
     const [secret, words] = ['not-the-token', /token refused: .*answered 401/];
     const service = await startService();
     await using watch = await startWatch([service.url, '--cluster-id', cluster.id], secret);
@@ -137,7 +137,7 @@ describe('bootwright watch', () => {
     expect(await watch.interrupt()).toBe(0);
   });
 
-  it('says that the page cannot be kept', async () => {
+  it('fails when the page cannot be saved', async () => {
     const file = join(tmpdir(), 'no-such-directory', 'page.html');
     const args = ['http://127.0.0.1:1', '--cluster-id', cluster.id, '--page-file', file];
     await using watch = await startWatch(args);
@@ -163,7 +163,7 @@ describe('bootwright watch --until installed', () => {
   it.each<[ClusterStatus, number, RegExp]>([
     ['installed', 0, /^$/],
     ['cancelled', 8, /^failed: cli\.not-installed: cluster \S+ is not installed: cancelled/],
-  ])('ends with an installation that is %s by %i', async (status, code, words) => {
+  ])('ends for an installation that is %s with exit code %i', async (status, code, words) => {
     const service = await startService(status);
     const { printed, errors, exitCode } = await watchToEnd([service.url, ...until]);
     expect(exitCode).toBe(code);
@@ -172,7 +172,7 @@ describe('bootwright watch --until installed', () => {
     expect(errors).toMatch(words);
   });
 
-  it('ends with 7 when its time is over', async () => {
+  it('ends with 7 after its timeout', async () => {
     const service = await startService();
     const words = [service.url, ...until, '--timeout', '2s'];
     const { printed, errors, exitCode } = await watchToEnd(words);
@@ -200,7 +200,7 @@ function ask(
 }
 
 describe('the server of a page', () => {
-  it('is read by its address alone, and only read', async () => {
+  it('accepts only its own address and GET requests', async () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
     for (const [options, status] of [
       [{}, 200],
@@ -215,7 +215,7 @@ describe('the server of a page', () => {
       expect(await ask(watch.url, options), JSON.stringify(options)).toBe(status);
   });
 
-  it('refuses an address that is taken', async () => {
+  it('fails on an address in use', async () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
     const { host } = new URL(watch.url);
     const args = [bundle, 'watch', 'http://127.0.0.1:1', '--cluster-id', 'x', '--listen', host];

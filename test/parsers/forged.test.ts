@@ -4,19 +4,19 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { readerTable } from './forged-readers.ts';
 
-/** The heap is small, so that what a reader keeps shows, and not what nobody has collected yet. */
+/** The heap is small, so that retained memory shows, and not garbage before its collection. */
 const options = ['--max-old-space-size=190', '--max-semi-space-size=8'];
 
 /**
- * The heap's limit is what ends a reader that keeps too much; this bounds what is outside of the
- * heap. The worst reader takes 280 alone, and 311 were seen where others have the processors:
- * what is freed late counts too.
+ * The limit of the heap ends a reader that retains too much; this bounds the memory outside of the
+ * heap. The worst reader takes 280 alone, and 311 were seen on a busy machine: memory that is freed
+ * late counts too.
  */
 const mostMebibytes = 360;
 
 describe('forged input', () => {
   it.each(Object.keys(readerTable))(
-    'for the reader of %s ends with a value or with a code, in bounded time and memory',
+    'for the reader of %s leads to a value or an error with a code, in bounded time and memory',
     async (name) => {
       const path = join(import.meta.dirname, 'forged-run.ts');
       const { stdout } = await promisify(execFile)(process.execPath, [...options, path, name]);

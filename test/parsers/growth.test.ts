@@ -3,7 +3,7 @@ import { bodyShapes } from './body-shapes.ts';
 import { readerTable } from './forged-readers.ts';
 import { growthViolation, type TextOfSize } from './growth.ts';
 
-/** What texts are pumped with, each by itself and with something at the end that makes it wrong. */
+/** Units that texts repeat, each with and without an invalid end. */
 const units: readonly string[] = [
   ...['a', ' ', '\n', '\t', '\r', '-', '.', '/', '=', '"', "'", '\\', '{', '[', '(', ',', ':', '@'],
   ...['%', '~', '0', '9.', 'é', '\u0085', 'a/', '../', 'a b ', 'a=b ', 'a: b\n', '- ', '? ', '&a '],
@@ -29,7 +29,7 @@ const textOf =
   (size) =>
     `${unit.repeat(Math.ceil(size / unit.length))}${end}`;
 
-describe('a text of a stranger takes a time that grows as it does', () => {
+describe('reading an untrusted text takes linear time', () => {
   it.each(Object.entries(readerTable))('for the reader of %s', (_, { read, wrap }) => {
     const work = (text: string): void => {
       const bytes = Buffer.from(text);
@@ -60,7 +60,7 @@ describe('growthViolation', () => {
     ],
     ['quick', ({ length }: string) => (length / 5000) ** 2, undefined],
     ['endless', ({ length }: string) => length * 60, '60000 ms for 1000 characters'],
-  ])('tells %s work', (_, measured, violation) => {
+  ])('classifies %s work', (_, measured, violation) => {
     const measure = (_work: unknown, text: string): number => measured(text);
     expect(growthViolation(String, textOf('a', ''), measure)).toBe(violation);
   });

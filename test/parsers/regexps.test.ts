@@ -5,7 +5,7 @@ describe('findingsIn', () => {
   const lines = (source: string): readonly string[] =>
     findingsIn('a.ts', source).map(({ line, growth }) => `${line}: ${growth}`);
 
-  it('finds literals, and patterns that are made of texts of the file', () => {
+  it('finds literals, and patterns from constants of the file', () => {
     const slow = [
       "const PART = '[a-z]';",
       'const good = /a+/;',
@@ -16,7 +16,7 @@ describe('findingsIn', () => {
     expect(lines(slow)).toEqual(['3: superlinear', '5: superlinear']);
   });
 
-  it('takes a reason, and none where it is not needed', () => {
+  it('accepts a reason, and reports a needless one', () => {
     expect(lines('// linear: a word has ten letters\nconst bad = /a+b/;')).toEqual([]);
     expect(lines('const bad = /a+b/; // linear: so short')).toEqual([]);
     expect(lines('// linear: it is\nconst good = /^a+b/;')).toEqual([

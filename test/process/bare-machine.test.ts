@@ -41,14 +41,14 @@ function run(...argv: readonly [string, ...string[]]) {
   return { exitCode: status, stdout, stderr };
 }
 
-describe('the first lines of README.md', () => {
-  it('scripts/lab finds all that it needs', async () => {
+describe('the first commands of README.md', () => {
+  it('scripts/lab runs', async () => {
     const { exitCode, stdout, stderr } = run('scripts/lab', '--list');
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     for (const name of await scenarioNames()) expect(stdout).toContain(name);
   });
 
-  it('scripts/test finds all that it needs', () => {
+  it('scripts/test runs', () => {
     const { exitCode, stdout, stderr } = run('scripts/test', '--list');
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     for (const { name } of allSuites) expect(stdout).toContain(name);
@@ -64,8 +64,8 @@ function newestLibrary(program: string): number | undefined {
   return versions.length === 0 ? undefined : Math.max(...versions);
 }
 
-describe('a part that is built from its sources', () => {
-  it('asks for no C library that Debian 12 has not', async () => {
+describe('a part that is built from source', () => {
+  it('requires no newer C library than that of Debian 12', async () => {
     await ensurePart(coreosInstaller);
     const built = [coreosInstaller, nmstatectl, ostreeContainer, s3Server].filter(isHere);
     const programs = built.flatMap((part) => globSync(`${partFolder(part)}/bin/*`));

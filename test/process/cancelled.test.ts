@@ -36,7 +36,7 @@ async function install(
   return { exitCode, programs, log, installed: host.machine.installed };
 }
 
-it('a host that the service has cancelled keeps its disk, also after an earlier run', async () => {
+it('a cancelled host does not touch its disk, even after an earlier run', async () => {
   // The service accepts an identical report in any status; it refuses only a new stage.
   const own = {
     status: 'cancelled',
@@ -52,7 +52,7 @@ it('a host that the service has cancelled keeps its disk, also after an earlier 
   expect(installed).toBeUndefined();
 });
 
-it('a host that the service resets while its disk is written is not rebooted', async () => {
+it('a host that is reset during the write is not rebooted', async () => {
   const { exitCode, programs, log, installed } = await install({}, ({ store }) => store.reset());
   expect(log).toContain('install.withdrawn');
   expect(log).toContain('in status resetting-pending-user-action');

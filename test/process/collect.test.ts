@@ -63,7 +63,7 @@ async function hang(host: SingleHost) {
 }
 
 describe('bootwright logs collect', () => {
-  it('collects beside an agent that hangs, which continues, and knows its settings and its token', async () => {
+  it('collects beside a hanging agent, with its settings and without its token', async () => {
     await using host = await open();
     using agent = await hang(host);
     const { pid } = agent;
@@ -98,7 +98,7 @@ describe('bootwright logs collect', () => {
     expect(readdirSync(installDir(host)).filter((name) => name.startsWith('bundle-'))).toEqual([]);
   });
 
-  it('says what failed on a full disk, and writes to standard output there, also where no agent has run', async () => {
+  it('reports a full disk, and writes to standard output on a host without a run', async () => {
     await using host = await open();
     const undo = fullBut(host, 0);
     try {

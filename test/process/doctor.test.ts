@@ -36,7 +36,7 @@ const states = ({ found }: Answer): Readonly<Record<string, string>> =>
   Object.fromEntries([...found].map(([check, { state }]) => [check, state]));
 
 describe('bootwright doctor', () => {
-  it('finds nothing on a host that can be installed, and changes nothing', async () => {
+  it('reports ok for an installable host and changes nothing', async () => {
     await using host = await open();
     const answer = await doctor(host);
     expect(states(answer)).toEqual({
@@ -77,7 +77,7 @@ describe('bootwright doctor', () => {
     ]);
   });
 
-  it('finds what is wrong with service and image, and does not wait as an installation would', async () => {
+  it('reports an unreachable service and image without the waits of an installation', async () => {
     await using host = await open();
     await host.inventory.close();
     const image = ['--image.url', 'http://127.0.0.1:1/metal.raw', '--image.allowUnverified'];
@@ -93,7 +93,7 @@ describe('bootwright doctor', () => {
     expect(exitCode).toBe(5);
   });
 
-  it('finds a disk that is not there, and says what could not be looked at', async () => {
+  it('reports a missing disk and the checks that depend on it', async () => {
     await using host = await open();
     const words = host.words.map((word) => (word === '/dev/sda' ? '/dev/nope' : word));
     const { found, exitCode } = await doctor(host, words);
@@ -102,7 +102,7 @@ describe('bootwright doctor', () => {
     expect(exitCode).toBe(2);
   });
 
-  it('checks the host alone where no flags are given', async () => {
+  it('checks only the host without flags', async () => {
     await using host = await open();
     const answer = await doctor(host, []);
     expect(answer.found.get('configuration')?.state).toBe('not checked');
@@ -110,7 +110,7 @@ describe('bootwright doctor', () => {
     expect(answer.exitCode).toBe(0);
   });
 
-  it('asks the programs of a real host', async () => {
+  it('runs the programs of a real host', async () => {
     const printed = await runThere(bundle, 'doctor', '--format', 'json');
     const found = findingsIn(printed);
     expect(found.get('system')).toMatchObject({ state: 'warning' });

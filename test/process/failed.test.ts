@@ -24,14 +24,14 @@ const faultIn = (path: string): string => `
     return indexOf.apply(this, arguments);
   }`;
 
-/** Faults by name: the exit code of the agent, and the beginning of the message at the service. */
+/** Faults by name: the exit code of the agent, and the start of the message at the service. */
 const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
   'a lock that cannot be taken': [
     4,
     'command.failed',
     { before: (host) => interpose(host, 'flock', 'exit 3') },
   ],
-  'a disk that is not there, to a service that is ill when it hears of it': [
+  'a missing disk, while the service answers 503': [
     2,
     'disk.missing',
     {
@@ -46,13 +46,17 @@ const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
         }),
     },
   ],
-  'a full disk in the middle': [4, 'file.not-written', { before: (host) => fullBut(host, 4) }],
-  'a disk that is full by the time at which the image is written': [
+  'a disk that is full during the run': [
+    4,
+    'file.not-written',
+    { before: (host) => fullBut(host, 4) },
+  ],
+  'a disk that is full when the image is written': [
     4,
     'journal.not-kept',
     { before: (host) => fullFrom(host, 'coreos-installer', ':') },
   ],
-  'an image that cannot be written, after a fault in what reads the events': [
+  'an image that cannot be written, after a bug in the reporter': [
     4,
     'image.',
     {
@@ -60,7 +64,7 @@ const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
       before: cannotWrite,
     },
   ],
-  'an error that nobody caught': [
+  'an uncaught error': [
     1,
     'run.unexpected',
     {
@@ -76,7 +80,7 @@ const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
     'run.stopped',
     { before: (host) => interpose(host, 'flock', 'kill -TERM $PPID; sleep 0.2') },
   ],
-  'a stop while the image is written, by a service that takes its time': [
+  'a stop while the image is written, with a slow service': [
     143,
     'run.stopped',
     {
@@ -86,7 +90,7 @@ const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
       beside: onceRan('coreos-installer'),
     },
   ],
-  'a stop while the logs of a failure are gathered': [
+  'a stop while the logs of a failure are collected': [
     143,
     'disk.missing',
     {
@@ -100,15 +104,15 @@ const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
   ],
 };
 
-describe('the service hears Failed before the agent ends', () => {
-  it.each(Object.entries(faults))('by %s', async (...[, [exitCode, code, how]]) => {
+describe('the agent reports Failed before it ends', () => {
+  it.each(Object.entries(faults))('for %s', async (...[, [exitCode, code, how]]) => {
     const end = await runUnder(how);
     expect(end).toMatchObject({ exitCode, status: 'error' });
     expect(end.statusInfo).toMatch(new RegExp(`^Failed - ${code}`));
     if (code !== 'run.stopped') expect(end.log).toMatch(new RegExp(`^failed: ${code}`, 'm'));
   });
 
-  it('by a journal on a full disk, where the logs of the failure cost no more than a warning', async () => {
+  it('for a journal on a full disk, with only a warning about the logs', async () => {
     const end = await runUnder({ before: (host) => fullBut(host, 0) });
     expect(end).toMatchObject({ exitCode: 4, status: 'error' });
     expect(end.statusInfo).toMatch(/^Failed - journal\.not-kept/);
@@ -117,8 +121,8 @@ describe('the service hears Failed before the agent ends', () => {
   });
 });
 
-describe('the service hears no Failed', () => {
-  it('of a second agent on a host that is being installed', async () => {
+describe('the agent does not report Failed', () => {
+  it('for a second agent on the host', async () => {
     const end = await runUnder({
       before: ({ machine }) => void machine.locks.add('/run/lock/bootwright-agent'),
     });
@@ -126,7 +130,7 @@ describe('the service hears no Failed', () => {
     expect(end.log).toContain('failed: cli.already-running');
   });
 
-  it('of a stop by the reboot that the agent has asked for', async () => {
+  it('for a stop by its own reboot', async () => {
     const end = await runUnder({
       before: (host) => interpose(host, 'shutdown', 'kill -TERM $PPID; sleep 0.3'),
     });
@@ -134,7 +138,7 @@ describe('the service hears no Failed', () => {
     expect(end.ran).toContain('shutdown');
   });
 
-  it('of a log file that cannot be opened, or of an address that is taken; those are warnings', async () => {
+  it('for a log file that cannot be opened or an address in use, but warns', async () => {
     await using taken = createServer();
     await once(taken.listen(0, '127.0.0.1'), 'listening');
     const { port } = taken.address() as AddressInfo;

@@ -1,5 +1,5 @@
 // A container that shares only --pid=host with its host. The real program runs in its own
-// namespaces, between a host that has files and a container that has none of them.
+// namespaces, between a host with files and a container without them.
 import { execFile } from 'node:child_process';
 import {
   mkdirSync,
@@ -94,7 +94,7 @@ const leftInContainer = (): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
 
-describe('a worker by its four variables, with nothing mounted', () => {
+describe('a worker with four variables and no mounts', () => {
   let disk: LoopDisk;
   let objects: ObjectStore;
   beforeEach(async () => {
@@ -124,7 +124,7 @@ dd if="$2" of="$3" conv=fsync status=none`,
     DEVICE: disk.device,
   });
 
-  it('is installed, its files on the host', async () => {
+  it('is installed with its files on the host', async () => {
     const { exitCode, stdout, stderr } = await run(
       'with --pid=host',
       ['-r', 'worker'],
@@ -147,7 +147,7 @@ dd if="$2" of="$3" conv=fsync status=none`,
     expect(status.stdout).toMatch(/^worker, .*: left the host/);
   });
 
-  it('is refused before anything without --pid=host', async () => {
+  it('is refused without --pid=host before any change', async () => {
     const { exitCode, stderr } = await run('without --pid=host', ['-r', 'worker'], variables());
     expect(exitCode).toBe(2);
     expect(stderr).toContain('host.not-seen');
@@ -158,8 +158,8 @@ dd if="$2" of="$3" conv=fsync status=none`,
   });
 });
 
-describe('a command in a container with a network of its own', () => {
-  it('asks from the network of the host, as an install does: doctor', async () => {
+describe('a command in a container with its own network', () => {
+  it('sends requests from the network of the host: doctor', async () => {
     const objects = await startObjectStore();
     objects.put('clusters', 'c1/worker.ign', '{"ignition":{"version":"3.2.0"}}');
     const variables = { CLUSTER_ID: 'c1', BUCKET: 'clusters', DEVICE: '/dev/vda' };
@@ -184,11 +184,11 @@ describe('a command in a container with a network of its own', () => {
   });
 });
 
-describe('a file that is named', () => {
+describe('a configuration file', () => {
   const settings = (bucket: string): string =>
     `role: worker\ndisk: {device: /dev/vda}\ncluster: {id: c1}\ns3: {endpoint: http://s3, bucket: ${bucket}}\n`;
 
-  it('is that of the host where the container has none, along the links of the host', async () => {
+  it('falls back to the host, along its symlinks, if the container has none', async () => {
     put('srv/kept/worker.yaml', settings('of-the-host'));
     symlinkSync('/srv/kept', onHost('opt/link'));
     const words = ['plan', '--config', '/opt/link/worker.yaml'];
@@ -196,14 +196,14 @@ describe('a file that is named', () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('of-the-host')]);
   });
 
-  it('is that of the container where something is mounted there', async () => {
+  it('is read from the container if it is mounted there', async () => {
     put('srv/worker.yaml', settings('of-the-host'));
     writeFileSync(join(folder, 'container/srv/worker.yaml'), settings('of-the-container'));
     const { stdout } = await run('with --pid=host', ['plan', '--config', '/srv/worker.yaml']);
     expect(stdout).toContain('of-the-container');
   });
 
-  it('is not there for a container that does not see the host, which is what the error says', async () => {
+  it('leads to host.not-seen in a container without --pid=host', async () => {
     put('srv/worker.yaml', settings('of-the-host'));
     const words = ['install', '--config', '/srv/worker.yaml'];
     const { exitCode, stderr } = await run('without --pid=host', words);
@@ -211,16 +211,16 @@ describe('a file that is named', () => {
   });
 });
 
-describe('a container that does not see the host', () => {
+describe('a container without --pid=host', () => {
   const words = ['-r', 'worker', '--boot-device', '/dev/vda', '--ignition.url', 'http://h/w.ign'];
 
-  it('is found out by doctor', async () => {
+  it('is reported by doctor', async () => {
     const { exitCode, stdout } = await run('without --pid=host', ['doctor', ...words]);
     expect(exitCode).toBe(2);
     expect(stdout).toMatch(/^✗ system +host\.not-seen: .*\n(?: .*\n)* +→ .*--pid=host/m);
   });
 
-  it('is named by plan, which prints the plan all the same', async () => {
+  it('is warned about by plan, which still prints the plan', async () => {
     writeFileSync(join(folder, 'container/run/.containerenv'), '');
     const unseen = await run('without --pid=host', ['plan', ...words]);
     expect([unseen.exitCode, unseen.stdout]).toEqual([0, expect.stringContaining('Role worker')]);

@@ -3,10 +3,10 @@ import { runProbe } from './own-pid-one.ts';
 
 describe('a command behind the real nsenter', () => {
   it.each([
-    { what: 'the signal aborts, and it obeys', how: 'abort', manner: 'obeys' },
-    { what: 'the signal aborts, it ignoring SIGTERM', how: 'abort', manner: 'ignores' },
-    { what: 'its limit passes, it ignoring SIGTERM', how: 'limit', manner: 'ignores' },
-  ])('is gone with its children when $what', async ({ how, manner }) => {
+    { what: 'the signal aborts and it ends on SIGTERM', how: 'abort', manner: 'obeys' },
+    { what: 'the signal aborts and it ignores SIGTERM', how: 'abort', manner: 'ignores' },
+    { what: 'its limit passes and it ignores SIGTERM', how: 'limit', manner: 'ignores' },
+  ])('is killed with its children when $what', async ({ how, manner }) => {
     const code = how === 'abort' ? 'command.stopped' : 'command.timed-out';
     const seen = await runProbe<{ code: string; before: number; left: string[] }>(
       ...(['stop', how, manner] as const),
@@ -15,7 +15,7 @@ describe('a command behind the real nsenter', () => {
     expect(seen).toMatchObject({ code, left: [] });
   });
 
-  it('sees a clean environment, no input, and has its end told apart', async () => {
+  it('has a clean environment and no input, and its ways to end are distinguished', async () => {
     const seen = await runProbe<{ environment: string[] }>('inspect');
     expect(seen).toMatchObject({
       stdin: '',
@@ -34,7 +34,7 @@ describe('a command behind the real nsenter', () => {
 });
 
 describe('a lock on the host', () => {
-  it('stays with a writer whose agent got SIGKILL, until the writer has ended', async () => {
+  it('is held by the writer of a killed agent until the writer has ended', async () => {
     const seen = await runProbe('killed-writer');
     expect(seen).toEqual({
       outlivesAgent: true,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const path = (name: string): string => new URL(`probes/${name}`, import.meta.url).pathname;
 
-it('every line reaches a real journal, with the tag that the log collector looks for', async () => {
+it('writes every line to a real journal with the tag installer', async () => {
   const { stdout } = await promisify(execFile)(
     'unshare',
     [

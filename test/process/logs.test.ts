@@ -21,7 +21,7 @@ async function logsRead(path: string, ...words: readonly string[]): Promise<stri
   return stdout;
 }
 
-it('the logs of a failed install are left after the service heard of it, without a secret, and can be read', async () => {
+it('keeps readable logs of a failed install without secrets, after the report to the service', async () => {
   await using host = await openSingleHost({
     role: 'master',
     isControlPlaneDone: true,

@@ -33,7 +33,7 @@ const wasReached = (port: string): boolean =>
 
 const scrape = async (port: string): Promise<Response> => fetch(`http://127.0.0.1:${port}/metrics`);
 
-it('the status of an install is watched from elsewhere to the end of both hosts of one-medium.md', async () => {
+it('watches the status of both hosts of one-medium.md to the end of their installs', async () => {
   const ports: string[] = [];
   const watched = Promise.withResolvers<string>();
   const host = (): ReturnType<typeof runUnder> =>
@@ -62,7 +62,7 @@ it('the status of an install is watched from elsewhere to the end of both hosts 
   expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
 });
 
-it('metrics of a program of a pod are served while it waits for its turn', async () => {
+it('serves the metrics of a controller while it waits for its lease', async () => {
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, kubeconfigOf('https://127.0.0.1:9'));
   const logFile = join(folder, 'log');

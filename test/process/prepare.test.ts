@@ -104,7 +104,7 @@ function programs(folder: string, versions: Readonly<Record<'node' | 'npm', stri
 }
 
 describe('the first command in a clone', () => {
-  it('runs on Node 24 with the npm of Debian 12, which leaves half of the packages out', async () => {
+  it('runs on Node 24 and installs the packages that the npm of Debian 12 omits', async () => {
     using tree = freshTree();
     const path = olderNpmPath(tools, olderNpms[0].npm);
     const hasOptional = (): boolean => existsSync(join(tree.folder, 'node_modules', optional));
@@ -120,7 +120,7 @@ describe('the first command in a clone', () => {
     expect(out).toBe(first.out);
   });
 
-  it('installs nothing again after npm ci by hand, and all after a run that was interrupted', async () => {
+  it('installs nothing after npm ci by hand, and everything after an interrupted run', async () => {
     using tree = freshTree();
     const path = olderNpmPath(tools, olderNpms.at(-1)?.npm ?? '');
     expect(await start(tree.folder, path, ['npm', 'ci']).ended).toMatchObject({ code: 0 });
@@ -133,7 +133,7 @@ describe('the first command in a clone', () => {
     { node: 'v16.20.2', npm: '8.19.4' },
     { node: 'v18.20.4', npm: '8.19.4' },
     { node: 'v16.20.2', npm: '9.2.0' },
-  ])('refuses Node $node with npm $npm, naming both', async (versions) => {
+  ])('refuses Node $node with npm $npm and names both', async (versions) => {
     using tree = freshTree();
     const { code, errors } = await start(tree.folder, [programs(tree.folder, versions)], version)
       .ended;
@@ -143,7 +143,7 @@ describe('the first command in a clone', () => {
     ]);
   });
 
-  it('says that it waits while another installs the packages', async () => {
+  it('reports that it waits while another process installs the packages', async () => {
     using tree = freshTree();
     mkdirSync(dirname(tree.lock), { recursive: true });
     const lock = await takeLock(tree.lock);

@@ -7,7 +7,7 @@ import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { bundle } from './faulty-run.ts';
 
-it('shows a request that is retried as a wait: in the status, the log of a pipe and the events', async () => {
+it('shows a retried request as a wait in the status, the log and the events', async () => {
   await using host = await openSingleHost({
     role: 'master',
     isControlPlaneDone: true,

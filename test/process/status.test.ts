@@ -39,7 +39,7 @@ function watching(host: SingleHost) {
   return { began: once(child.stdout ?? child, 'data'), ended: ended.promise };
 }
 
-it('says how an agent stands while it runs, when it was killed, and at its end', async () => {
+it('shows the status of a running, a killed and a finished agent', async () => {
   await using host = await openSingleHost({
     role: 'master',
     isControlPlaneDone: true,

@@ -40,7 +40,7 @@ const ran = (host: SingleHost, program: string): boolean =>
   host.machine.ran.some(({ argv }) => argv[0] === program);
 
 describe('SIGTERM ends the agent', () => {
-  it('in the middle of the write, with nothing bootable left and nothing running', async () => {
+  it('during the write, and leaves neither a bootable disk nor a running writer', async () => {
     await using host = await open({});
     const agent = start(host);
     await becomes(() => ran(host, 'coreos-installer'));
@@ -55,7 +55,7 @@ describe('SIGTERM ends the agent', () => {
     expect(left.filter((name) => name.startsWith('bundle-'))).toEqual([]);
   });
 
-  it('although the writer refuses to end, and changes the disk only when it is gone', async () => {
+  it('even if the writer ignores SIGTERM, and changes the disk only after its end', async () => {
     await using host = await open({});
     // Runs between the agent and its host: a writer that ignores SIGTERM, and a list of the
     // processes that still run when a later command begins.
@@ -90,7 +90,7 @@ while :; do sleep 0.1; done
     expect(() => process.kill(Number(readFileSync(writerPid, 'utf8')), 0)).toThrow('ESRCH');
   });
 
-  it('while the last report of a failure waits for a service that is gone', async () => {
+  it('while the report of a failure waits for an unreachable service', async () => {
     await using host = await open({});
     host.machine.writer.failsAtPercent = [10, 10, 10];
     host.machine.writer.seconds = 1;
@@ -102,7 +102,7 @@ while :; do sleep 0.1; done
     await stopped(agent);
   });
 
-  it('while the report before the reboot waits for a service that is gone', async () => {
+  it('while the report before the reboot waits for an unreachable service', async () => {
     await using host = await open({ write: { seconds: 0.5, lineMillis: 20 } });
     const agent = start(host);
     await becomes(() => ran(host, 'coreos-installer'));

@@ -25,13 +25,13 @@ async function written(terminal: string): Promise<string> {
 }
 
 describe('an install in a terminal', () => {
-  it('shows lines for people, and below them how far it is', async () => {
+  it('shows readable lines with a progress line below', async () => {
     const output = await written('xterm');
     expect(output).toMatch(/Write the operating system to the install disk {2}█+░* +\d+%/);
     expect(output).toContain('\r\u001b[K');
   });
 
-  it('that cannot go back shows the lines alone', async () => {
+  it('without cursor control shows the lines only', async () => {
     const output = await written('dumb');
     expect(output).toContain('Write the operating system to the install disk');
     // oxlint-disable-next-line no-control-regex

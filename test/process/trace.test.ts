@@ -80,7 +80,7 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
     run = await traceAgent(role, `${top}/dist/bootwright.mjs`);
   });
 
-  it('is that of an agent that succeeded', () => {
+  it('is that of a successful agent', () => {
     expect(run.exitCode).toBe(0);
     expect(run.machine.unknown).toEqual([]);
   });
@@ -90,12 +90,12 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
     expect(ours.filter(isReport)).toEqual(withoutPercent(trace.requests).filter(isReport));
   });
 
-  it('asks the same things in the same order', () => {
+  it('has the same other requests in the same order', () => {
     const ours = seen(run.requests).filter((one) => !isReport(one));
     expect(ours).toEqual(trace.requests.filter((one) => !isReport(one)));
   });
 
-  it('tells percentages that rise by five at least, and the end', () => {
+  it('reports percentages in steps of at least five, and 100', () => {
     const reported = seen(run.requests).flatMap(({ body }) => {
       const percent = /^(\d+)%$/.exec(body?.['progress_info'] ?? '')?.[1];
       return percent === undefined ? [] : [Number(percent)];
@@ -107,7 +107,7 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
     }
   });
 
-  it('sends the headers of the client that is replaced', () => {
+  it('sends the same headers as assisted-installer', () => {
     for (const { method, path, headers } of run.requests) {
       if (path.includes('/logs')) continue;
       expect(headers['x-secret-key'], path).toBe(plantedSecret);
@@ -118,7 +118,7 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
     }
   });
 
-  it('has the same commands in the same order, our own checks between them', () => {
+  it('has the same commands in the same order, with additional checks in between', () => {
     const ours = run.machine.ran.map(({ argv }) => comparable(argv, run.serviceUrl));
     let from = 0;
     for (const argv of trace.commands.map((one) => withoutToken(comparable(one)))) {
@@ -134,7 +134,7 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
     }
   });
 
-  it('leaves the token in no file: log, journal, events, output', () => {
+  it('leaves no token in the log, the journal, the events and the output', () => {
     const names = [...run.files.keys()];
     for (const name of ['journal.jsonl', 'assisted-installer.log', 'events.jsonl', 'agent.log']) {
       expect(
@@ -149,7 +149,7 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
     expect(leaks).toEqual([]);
   });
 
-  it('writes events as docs/events.md has them', () => {
+  it('writes events as documented in docs/events.md', () => {
     const [, stream = ''] = [...run.files].find(([path]) => path.endsWith('events.jsonl')) ?? [];
     expect(unpublishedEvents(stream)).toEqual([]);
     for (const type of [

@@ -52,7 +52,7 @@ function stagesOf({ life }: Straight, ladder: readonly string[]): readonly strin
 describe.each([
   ['bootstrap', 'bootstrap', bootstrapCommands],
   ['single node', 'single-node', singleNodeCommands],
-] as const)('a %s host, beside assisted-installer', (kind, ladder, phases) => {
+] as const)('a %s host, compared with assisted-installer', (kind, ladder, phases) => {
   const commands = Object.values(phases).flat();
   let straight: Straight;
   beforeAll(async () => {
@@ -63,7 +63,7 @@ describe.each([
     expect(outOfOrder(ranBy(straight), keptOf(phase))).toBeUndefined();
   });
 
-  it('runs no command that is neither the same nor decided on', () => {
+  it('runs no other command except documented ones', () => {
     const known = new Set(keptOf(commands));
     const unnamed = ranBy(straight).filter(
       (argv) => !known.has(argv) && !addedCommands.some((added) => added.argv.test(argv)),
@@ -71,17 +71,17 @@ describe.each([
     expect(unnamed).toEqual([]);
   });
 
-  it('runs none of the commands that were dropped', () => {
+  it('runs no dropped command', () => {
     const ran = new Set(ranBy(straight));
     expect(droppedOf(commands).filter(({ argv }) => ran.has(argv))).toEqual([]);
   });
 
-  it('runs each command that was added', () => {
+  it('runs each added command', () => {
     const ran = ranBy(straight);
     expect(addedCommands.filter(({ argv }) => !ran.some((one) => argv.test(one)))).toEqual([]);
   });
 
-  it('asks the service for the same, but for what is decided on', () => {
+  it('sends the same requests to the service, except documented differences', () => {
     expect(new Set(straight.inventory.calls)).toEqual(new Set(keptOf(serviceRequests[kind])));
   });
 
@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-describe('each difference to assisted-installer', () => {
+describe('each difference from assisted-installer', () => {
   const rows = [
     ...[...Object.values(bootstrapCommands), ...Object.values(singleNodeCommands)],
     ...Object.values(serviceRequests),
@@ -107,7 +107,7 @@ describe('each difference to assisted-installer', () => {
 });
 
 describe('a bootstrap host', () => {
-  it('tells the stages of the other hosts as theirs', async () => {
+  it('reports the stages of the other hosts', async () => {
     const { inventory } = await install({ config: cornerOf('bootstrap', {}), plan: {} });
     expect(
       inventory.reports.map(({ host, stage }) => `${host.hostId} ${stage}`).toSorted(),
@@ -116,7 +116,7 @@ describe('a bootstrap host', () => {
 });
 
 describe('a single node', () => {
-  it('is installed with what its control plane has rendered', async () => {
+  it('is installed with the Ignition that its control plane has rendered', async () => {
     const { machine } = await install({ config: cornerOf('single node', {}), plan: {} });
     expect(machine.installed?.ignition).toContain('by-bootkube');
   });

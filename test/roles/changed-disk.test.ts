@@ -40,7 +40,7 @@ function swapDisks({ devices }: Machine): Device {
 describe.each(['master', 'single node'] as const)('a %s whose agent is killed', (kind) => {
   const host = { config: cornerOf(kind, {}), plan: { disks: [{ name: 'sda' }, { name: 'sdb' }] } };
 
-  it('takes nothing from the disk that has the name of its own by the next run', async () => {
+  it('does not touch another disk that has the name of its disk in the next run', async () => {
     const { marks } = await install(host);
     const ends = { installed: 0, refused: 0 };
     for (let crashAfter = 1; crashAfter < marks.length; crashAfter += 1) {
@@ -99,12 +99,12 @@ describe.each([
   ['/dev/disk/by-path/pci-0000:00:1f.2-ata-8.0', own],
   ['/dev/disk/by-id/wwn-0x5000c500a1b2c301', own],
   ['/dev/disk/by-id/ata-Lab_Disk_LAB01', own],
-])('a disk that is asked for as %s', (device, identity) => {
+])('a disk given as %s', (device, identity) => {
   const config = cornerOf('master', { disk: { device, format: ['/dev/sdb'] } });
   const leftovers = 'lvm' as const;
   const plan = { disks: [{ name: 'sda', leftovers, ...identity }, { name: 'sdb' }] };
 
-  it('is no other disk once a command has taken data from a disk', async () => {
+  it('is not mistaken for another disk after the first loss', async () => {
     const straight = await install({ config, plan });
     const isChange = ({ argv: [program = '', , option] }: { argv: readonly string[] }) =>
       /^(dd|dmsetup|wipefs|coreos-installer)$/.test(program) && option !== '--no-act';
@@ -142,14 +142,14 @@ describe('a partition that is kept by its number', () => {
     return { ...world, uuid, error };
   }
 
-  it('is kept by the run after one that was killed when its number was of the image', async () => {
+  it('is kept by a resumed run when its number now belongs to the image', async () => {
     const { machine, uuid, error } = await killedInWriter();
     expect(error).toBeUndefined();
     expect(data(machine)).toBe(uuid);
     expect(machine.devices.byPath('/dev/sda3')?.content?.label).toBe('boot');
   });
 
-  it('is not taken for another one that has its number', async () => {
+  it('is not confused with another partition with its number', async () => {
     const { machine, error } = await killedInWriter(({ devices }) => {
       const disk = devices.byKname('sda');
       if (disk === undefined) return;
@@ -166,7 +166,7 @@ describe('another disk that the first boot could take for the install disk', () 
   it.each([
     ['an old system', { disks: [{ name: 'sda' }, { name: 'sdb', leftovers: 'coreos' as const }] }],
     ['the other half of a boot mirror', mirror],
-  ])('is refused before anything is lost, or emptied where it may be: %s', async (...[, plan]) => {
+  ])('is refused before the first loss, or emptied if allowed: %s', async (...[, plan]) => {
     const refused = await install({ config: cornerOf('master', {}), plan });
     expect(refused.life.error).toMatchObject({ code: 'disk.other-system' });
     const programs = refused.machine.ran

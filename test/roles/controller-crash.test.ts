@@ -189,7 +189,7 @@ describe('a controller that is killed after any of its effects', () => {
     ['error', 30],
     ['agent-based', 12],
   ] as const)(
-    'leaves what the next one ends, in a cluster that ends as %s',
+    'is continued by the next one in a cluster that ends as %s',
     async (ending, least) => {
       const whole = await runToEnd(ending);
       expect(whole.end).toBe('ended');

@@ -9,7 +9,7 @@ const plan = { disks: [{ name: 'sda', leftovers: 'data' as const }, { name: 'sdb
 const quick = corners.filter(({ layering }) => layering === undefined);
 
 describe.each(quick)('a $name', ({ config, plan: more }) => {
-  it('is installed alike when the agent dies after each write to its journal', async () => {
+  it('is installed identically when the agent is killed after each write to its journal', async () => {
     const host = { config, plan: { ...plan, ...more } };
     const straight = await install(host);
     expect(straight.life.error).toBeUndefined();

@@ -4,24 +4,28 @@ import { crashPointsOf } from './crash-points.ts';
 const flushed = (moves: number) => ({ isFlushed: true, moves });
 const unflushed = (moves: number) => ({ isFlushed: false, moves });
 
-describe('the ways to die', () => {
+describe('crashPointsOf', () => {
   it.each([
-    ['are one for each line that is flushed', [flushed(0), flushed(0), flushed(3)], [1, 2, 3]],
-    ['leave out a line that is lost before anything came of it', [flushed(2), unflushed(2)], [1]],
-    ['keep one that is lost when the world has moved on', [flushed(2), unflushed(3)], [1, 2]],
-    ['are one for lines that are lost together', [flushed(2), unflushed(3), unflushed(3)], [1, 2]],
-    ['keep a line before which nothing was flushed', [unflushed(0), unflushed(0)], [1]],
+    ['returns each flushed line', [flushed(0), flushed(0), flushed(3)], [1, 2, 3]],
+    ['omits a line that is lost without an effect', [flushed(2), unflushed(2)], [1]],
+    ['returns a lost line after an effect', [flushed(2), unflushed(3)], [1, 2]],
+    [
+      'returns one point for lines that are lost together',
+      [flushed(2), unflushed(3), unflushed(3)],
+      [1, 2],
+    ],
+    ['returns a first line without flushed ones', [unflushed(0), unflushed(0)], [1]],
   ])('%s', (...[, marks, lines]) => {
     expect(crashPointsOf(marks, [true])).toEqual(
       lines.map((crashAfter) => ({ crashAfter, losesUnflushed: true })),
     );
   });
 
-  it('are one for each line where nothing is lost', () => {
+  it('returns each line if nothing is lost', () => {
     expect(crashPointsOf([flushed(2), unflushed(2), unflushed(2)], [false])).toHaveLength(3);
   });
 
-  it('are those of both kinds, where both are asked for, without those that are alike', () => {
+  it('returns both kinds of points without duplicates', () => {
     expect(
       crashPointsOf([flushed(2), unflushed(2), unflushed(5), flushed(5)], [false, true]),
     ).toEqual([

@@ -21,7 +21,7 @@ type Case = readonly [
 const cases: readonly Case[] = [
   ['a bootstrap host', 'bootstrap', {}, {}],
   [
-    'a bootstrap host without oc, with a name that is none, of OpenShift 4.6',
+    'a bootstrap host of OpenShift 4.6 without oc, named localhost',
     'bootstrap',
     { cluster: { openshiftVersion: '4.6.62' }, images: ownController },
     { hasOc: false, nodeImageSeconds: 0.001, hostname: 'localhost' },
@@ -89,7 +89,7 @@ describe.each(cases)('%s', (...[, role, turn, plan]) => {
   const config = cornerOf(role, turn);
   const host = { config, plan };
 
-  it('is installed by one life of the agent', async () => {
+  it('is installed by one run of the agent', async () => {
     const { machine, life } = await install(host);
     expect(life.error).toBeUndefined();
     expect(life.outcome).toBe('left the host');
@@ -100,13 +100,13 @@ describe.each(cases)('%s', (...[, role, turn, plan]) => {
     expect(unplanned(machine, config)).toEqual([]);
   });
 
-  it('is installed alike when the agent dies after each write to its journal, whether or not what was not flushed is lost', async () => {
+  it('is installed identically when the agent is killed after each write to its journal, with and without unflushed lines', async () => {
     const straight = await install(host);
     await expectAlikeAfterEachWrite(host, straight, [true, false]);
     expect(straight.marks.length).toBeGreaterThan(10);
   });
 
-  it('is installed alike when the agent dies twice, before commands and after writes', async () => {
+  it('is installed identically when the agent is killed twice, before commands and after writes', async () => {
     const straight = await install(host);
     await expectAlikeAfterTwoCrashes(host, straight);
   });

@@ -134,7 +134,7 @@ describe.each(hosts)('%s', (_, host) => {
   );
 });
 
-it('copies a registry that fills most of the disk, at the third try', async () => {
+it('copies a registry that fills most of the disk at the third attempt', async () => {
   const config = cornerOf('master', {});
   const plan = { registryKibibytes: 120 * 1024, disks: [{ name: 'sda', sizeGiB: 4 }] };
   const world = newWorld({ config, plan });

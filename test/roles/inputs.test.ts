@@ -1,4 +1,4 @@
-// With a missing or invalid input, no role has changed a disk.
+// No role changes a disk with a missing or invalid input.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
@@ -31,38 +31,38 @@ const noSum = 'a'.repeat(64);
 
 const inputs: readonly Input[] = [
   {
-    name: 'the Ignition, 404 at the service',
+    name: 'Ignition, 404 at the service',
     code: 'inventory.not-found',
     spoil: ({ inventory }) => inventory.failing('hostIgnition', notFound, 99),
   },
   {
-    name: 'the Ignition, a web page',
+    name: 'Ignition, a web page',
     code: 'ignition.html-page',
     spoil: ({ inventory }) =>
       inventory.answering({ hostIgnition: () => Promise.resolve(downloadOf('<!DOCTYPE html>')) }),
   },
   {
-    name: 'the Ignition, 404 at a URL',
+    name: 'Ignition, 404 at a URL',
     code: 'web.refused',
     config: { ignition: { url: 'http://mirror.example/none.ign' } },
   },
   {
-    name: 'the Ignition, no such file',
+    name: 'Ignition, a missing file',
     code: 'ignition.file-not-found',
     config: { ignition: { file: '/opt/none.ign' } },
   },
   {
-    name: 'the Ignition, not in the object store',
+    name: 'Ignition, missing in the object store',
     code: 'objects.not-found',
     config: { ignition: fromStore, s3: { endpoint: 'http://s3.example', bucket: 'none' } },
   },
   {
-    name: 'the Ignition, another digest',
+    name: 'Ignition, a wrong digest',
     code: 'ignition.wrong-digest',
     config: { ignition: { sha256: noSum } },
   },
   {
-    name: 'certificates for the Ignition, no such file',
+    name: 'CA of Ignition, a missing file',
     code: 'ignition.file-not-found',
     config: { ignition: { url: 'https://mirror.example/host.ign', caFile: '/opt/none.pem' } },
   },
@@ -82,7 +82,7 @@ const inputs: readonly Input[] = [
     kinds: ofBootstrap,
   },
   {
-    name: 'the version of the cluster, which nobody names',
+    name: 'an unknown version of the cluster',
     code: 'config.incomplete',
     config: { cluster: { openshiftVersion: '' } },
     spoil: ({ inventory }) =>
@@ -93,32 +93,32 @@ const inputs: readonly Input[] = [
     kinds: ofBootstrap,
   },
   {
-    name: 'the image, 404 at its URL',
+    name: 'an image, 404 at its URL',
     code: 'web.refused',
     config: { image: { url: 'http://mirror.example/none.raw' } },
   },
   {
-    name: 'the image, no such file',
+    name: 'an image, a missing file',
     code: 'image.file-missing',
     config: { image: { file: '/run/media/iso/none.raw' } },
   },
   {
-    name: 'the image, another digest',
+    name: 'an image, a wrong digest',
     code: 'image.wrong-digest',
     config: { image: { file: '/run/media/iso/image.raw', sha256: noSum } },
   },
   {
-    name: 'the stream metadata, no such file',
+    name: 'stream metadata, a missing file',
     code: 'image.file-missing',
     config: { image: { stream: '/opt/none.json' } },
   },
   {
-    name: 'a configuration file for coreos-installer, no such file',
+    name: 'a configuration file for coreos-installer, missing',
     code: 'image.writer-config',
     config: { image: { writerArgs: ['-c', '/opt/none.yaml'] } },
   },
   {
-    name: 'an image file for coreos-installer, no such file',
+    name: 'an image file for coreos-installer, missing',
     code: 'image.file-missing',
     config: { image: { writerArgs: ['-f', '/opt/none.raw'] } },
   },
@@ -145,33 +145,33 @@ const inputs: readonly Input[] = [
     },
   },
   {
-    name: 'Ignition for coreos-installer, no such file',
+    name: 'Ignition for coreos-installer, a missing file',
     code: 'ignition.file-not-found',
     config: { image: { writerArgs: ['-i', '/opt/none.ign'] } },
   },
   {
-    name: 'Ignition for coreos-installer, no JSON',
+    name: 'Ignition for coreos-installer, not JSON',
     code: 'ignition.not-json',
     config: { image: { writerArgs: ['-i', '/opt/writer.yaml'] } },
     spoil: ({ machine }) => writeFileSync(join(machine.files.root, 'opt/writer.yaml'), 'a: b'),
   },
   {
-    name: 'the Ignition, another digest for coreos-installer',
+    name: 'Ignition, a wrong digest for coreos-installer',
     code: 'ignition.wrong-digest',
     config: { image: { writerArgs: ['--ignition-hash', `sha256-${noSum}`] } },
   },
   {
-    name: 'the Ignition, a digest of no kind',
+    name: 'Ignition, an unknown kind of digest',
     code: 'ignition.wrong-digest',
     config: { image: { writerArgs: [`--ignition-hash=md5-${noSum}`] } },
   },
   {
-    name: 'network settings for coreos-installer, no such folder',
+    name: 'network settings for coreos-installer, a missing directory',
     code: 'image.writer-config',
     config: { image: { writerArgs: ['-n', '--network-dir', '/opt/none'] } },
   },
   ...(['', 'registry.example/none:1'] as const).map((existingRoot) => ({
-    name: `keyfiles that others may read, ${existingRoot || 'for a disk'}`,
+    name: `keyfiles readable by others, ${existingRoot || 'for a disk'}`,
     code: 'network.bad-keyfile',
     config: { image: { existingRoot }, network: { keyfiles: '/opt/network' } },
     spoil: ({ machine }: Parameters<NonNullable<Input['spoil']>>[0]) => {
@@ -182,12 +182,12 @@ const inputs: readonly Input[] = [
     },
   })),
   {
-    name: 'an authority of registries, no such file',
+    name: 'a registry CA, a missing file',
     code: 'registries.bad-ca',
     config: { registries: { ca: '/opt/none.pem' } },
   },
   {
-    name: 'a hook, no such file',
+    name: 'a hook, a missing file',
     code: 'hook.not-executable',
     config: { hooks: { after: '/opt/hooks/none' } },
   },
@@ -199,7 +199,7 @@ const inputs: readonly Input[] = [
       writeFileSync(join(machine.files.root, 'opt/hooks/before'), '#!/bin/sh\nexit 3\n'),
   },
   {
-    name: 'the image for the running root, not in its registry',
+    name: 'an image for the running root, missing in its registry',
     code: 'command.failed',
     config: { image: { existingRoot: 'registry.example/none:1' } },
   },
@@ -218,7 +218,7 @@ const cases = kinds.flatMap((kind) =>
 /** Programs that change the content of a disk. */
 const destroying = /^(mdadm|dmsetup|wipefs|dd|sgdisk|blkdiscard|coreos-installer|ostree)$/;
 
-describe('no disk is changed', () => {
+describe('does not change a disk', () => {
   it.each(cases)('of a %s: %s', async (kind, _, { code, config = {}, spoil }) => {
     const host = {
       config: cornerOf(kind, { disk: { format: ['/dev/sdb'] }, ...config }),
@@ -240,7 +240,7 @@ describe('no disk is changed', () => {
     expect(machine.devices.all()).toEqual(before);
   });
 
-  it.each(kinds)('of a %s that keeps a label that no partition has', async (kind) => {
+  it.each(kinds)('of a %s that keeps a missing partition label', async (kind) => {
     const config = cornerOf(kind, {
       disk: { format: ['/dev/sdb'] },
       image: { writerArgs: ['--save-partlabel', 'precious'] },
@@ -262,7 +262,7 @@ describe('no disk is changed', () => {
   });
 });
 
-describe('a run that is resumed behind the first loss', () => {
+describe('a run that is resumed after the first loss', () => {
   const hash = '$6$0123456789abcdef$ghijklmnopqrstuvwxyz';
   const withHash = JSON.stringify({
     ignition: { version: '3.2.0' },
@@ -300,7 +300,7 @@ describe('a run that is resumed behind the first loss', () => {
     return { fetched, count: texts.size };
   }
 
-  it.each(kinds)('of a %s uses the Ignition that it has', async (kind) => {
+  it.each(kinds)('of a %s reuses its Ignition', async (kind) => {
     const { fetched, count } = await resumed(kind);
     expect([fetched, count]).toEqual([1, ofBootstrap.includes(kind) ? 2 : 1]);
   });

@@ -147,7 +147,7 @@ const roles: readonly Kind[] = ['bootstrap', 'single node', 'master', 'arbiter',
 describe.each(roles)('the journal of a %s', (kind) => {
   const host: Host = { config: cornerOf(kind, {}), plan: {} };
 
-  it('is read to its last whole line, wherever the process ended', async () => {
+  it('is read up to its last complete line after any truncation', async () => {
     const world = newWorld(host);
     await processOn(world, host);
     const lines = (await readFile(path(), 'utf8')).split('\n').slice(0, -1);
@@ -160,7 +160,7 @@ describe.each(roles)('the journal of a %s', (kind) => {
     expect(lines.length).toBeGreaterThan(30);
   });
 
-  it('ends the run as the table says at each write that the disk does not take, and is gone on with', async () => {
+  it('has the outcome of the table at each failed write, and is resumed', async () => {
     const straight = newWorld(host);
     await processOn(straight, host);
     const lines = (await readFile(path(), 'utf8')).split('\n').length - 1;
@@ -191,7 +191,7 @@ describe.each(roles)('the journal of a %s', (kind) => {
   });
 });
 
-it('ends before anything is done when the journal of an earlier run cannot be set aside', async () => {
+it('fails before any command when the journal of an earlier run cannot be set aside', async () => {
   const host: Host = { config: cornerOf('master', {}), plan: {} };
   // A folder at its new name: the disk refuses to rename it.
   await mkdir(`${path()}.old/in-the-way`, { recursive: true });

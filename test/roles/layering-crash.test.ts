@@ -82,7 +82,7 @@ const cases: readonly (readonly [string, Corner, object])[] = [
     },
   ],
   [
-    'leaves the build to the cluster of a release whose nodes would go back',
+    'leaves the build to the cluster of an older release',
     submits,
     {
       servesFinal: false,
@@ -115,7 +115,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
       expect(sentLog(straight, 'master-Containerfile')).toContain('rpm-ostree install tcpdump');
   });
 
-  it('fails where nothing else is asked for, and lets no master start without its image', async () => {
+  it('fails without a fallback, and starts no master without its image', async () => {
     const config = cornerOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
     const straight = await install({ ...hostOf(unbuilt), config });
     expect(straight.life.error).toMatchObject({ code: 'layering.build-failed' });
@@ -124,7 +124,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     expect(sentLog(straight, 'index.txt')).toContain('master-build.log');
   });
 
-  it('serves the image again after the pod of its control plane was made again', async () => {
+  it('serves the image again after its control plane pod was recreated', async () => {
     const { machine } = await install(hostOf(built));
     const at = (path: string): string => join(machine.files.root, path);
     const path = at(renderedFile(renderedName('master')));
@@ -134,7 +134,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
   });
 
   it.each(['with the image of its pool', 'with the image that its cluster tells of'])(
-    'puts a worker into the image of its pool: %s',
+    'deploys the image of its pool to a worker: %s',
     async (name) => {
       const { machine } = await install(hostOf(cornerNamed(name)));
       expect(machine.deployments.get('rhcos')?.image).toContain(workerCase.image);
@@ -142,7 +142,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
   );
 
   it.each(cases)(
-    '%s, alike when the agent dies after each write to its journal',
+    '%s, identically when the agent is killed after each write to its journal',
     async (...[, corner]) => {
       const straight = await install(hostOf(corner));
       await expectAlikeAfterEachWrite(hostOf(corner), straight, [true]);
@@ -150,7 +150,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     300_000,
   );
 
-  it('is installed alike when the agent dies twice, before commands and after writes', async () => {
+  it('is installed identically when the agent is killed twice, before commands and after writes', async () => {
     const host = hostOf(built);
     const straight = await install(host);
     await expectAlikeAfterTwoCrashes(host, straight);

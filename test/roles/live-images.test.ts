@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 
 describe.each(generations)('$name', (generation) => {
-  it('knows every option of every command that can be run on it', () => {
+  it('supports every option of every command that may run on it', () => {
     const [, last] = generation.lines;
     const unknown = [...known.values()]
       .filter(({ line }) => line <= last)
@@ -67,7 +67,7 @@ describe.each(generations)('$name', (generation) => {
   });
 });
 
-describe('what a live image does not know', () => {
+describe('an unsupported option', () => {
   const [oldest] = generations;
   it.each([
     [['lsblk', '--json', '--output', 'NAME,PARTN'], 'lsblk: nobody has looked up --output PARTN'],

@@ -28,7 +28,7 @@ it.each([
   ['bootc status', 'hangs', 'os.busy'],
   ['skopeo inspect', 'fails', 'os.image-unreachable'],
 ] satisfies readonly [string, CommandFault, string][])(
-  'is degraded where %s %s, and continues without the fault',
+  'is degraded if %s %s, and continues without the fault',
   async (name, fault, code) => {
     const node = changingNode();
     await run(node, (_, argv) => (argv.join(' ').startsWith(name) ? fault : undefined));

@@ -19,11 +19,11 @@ const showsWhatItFinds = new Set(['disk/clean', 'disk/format-extra', 'image/writ
 describe.each(corners)('the plan of a $name', ({ config }) => {
   const plan = describeRole(chooseRole(config), config);
 
-  it('leaves last', () => {
+  it('ends with the step that leaves the host', () => {
     expect(stepsOf(plan).findLast(({ isActive }) => isActive)?.effect).toBe('leaves');
   });
 
-  it('shows the commands of what destroys data that was there, up to the write of the system', () => {
+  it('shows the destroying commands up to the write of the system', () => {
     const active = stepsOf(plan).filter(({ isActive }) => isActive);
     const write = active.findIndex(({ id }) => systemWriters.includes(id));
     const destroying = active.slice(0, write + 1).filter(({ effect }) => effect === 'destroys');
@@ -33,7 +33,7 @@ describe.each(corners)('the plan of a $name', ({ config }) => {
     expect(hidden).toEqual([]);
   });
 
-  it('has no made-up word in the command of another step, only facts that the step needs', () => {
+  it('has only placeholders of needed facts in other commands', () => {
     for (const { id, commands, needs } of stepsOf(plan)) {
       const words = commands.flat().join(' ');
       expect(words, id).not.toMatch(/undefined|\[object/);
@@ -52,7 +52,7 @@ describe.each(corners)('the plan of a $name', ({ config }) => {
 });
 
 describe('a worker', () => {
-  it('waits for the control plane after the write and before the firmware is set', () => {
+  it('waits for the control plane between the write and the boot entry', () => {
     const ids = activeIds(describeRole(chooseRole(cornerOf('worker', {})), cornerOf('worker', {})));
     const write = ids.indexOf('image/write');
     expect(ids.slice(write, write + 3)).toEqual([
@@ -69,7 +69,7 @@ const commandsIn = (config: Config, id: string): readonly string[] =>
     .flatMap(({ commands }) => commands.map((argv) => argv.join(' ')))
     .filter((command) => !command.endsWith(' …'));
 
-describe('a plan of a step that destroys data', () => {
+describe('the plan of a step that destroys data', () => {
   it.each<[string, ConfigInput, readonly string[]]>([
     [
       'disk/clean',
@@ -123,7 +123,7 @@ describe('a plan of a step that destroys data', () => {
     expect(commandsIn(cornerOf('master', turn), id)).toEqual(shown);
   });
 
-  it('shows what removes the data of the staging registry', () => {
+  it('shows the commands that remove the data of the staging registry', () => {
     const config = cornerOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
     expect(commandsIn(config, 'layering/stop-registry')).toEqual([
       'podman rm --force --ignore --time 10 bootwright-registry',
@@ -134,7 +134,7 @@ describe('a plan of a step that destroys data', () => {
     ]);
   });
 
-  it('names the programs of a step whose commands depend on what it finds', () => {
+  it('names the programs of a step with unknown commands', () => {
     const config = cornerOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
     const built = stepsOf(describeRole(chooseRole(config), config)).find(
       ({ id }) => id === 'layering/build-images',
@@ -153,7 +153,7 @@ describe('a bootstrap host', () => {
     ]);
   });
 
-  it('does so in turn where that is asked for', () => {
+  it('does so one after the other on request', () => {
     const config = cornerOf('bootstrap', { bootstrap: { lanes: 'in-turn' } });
     expect(lanesOf(config)).toEqual([]);
     const ids = activeIds(describeRole(chooseRole(config), config));
@@ -162,7 +162,7 @@ describe('a bootstrap host', () => {
   });
 });
 
-describe('operating systems that are built', () => {
+describe('built OS images', () => {
   const planOf = (kind: 'bootstrap' | 'single node', turn: ConfigInput): Plan => {
     const config = cornerOf(kind, turn);
     return describeRole(chooseRole(config), config);
@@ -171,20 +171,20 @@ describe('operating systems that are built', () => {
     activeIds(plan).filter((id) => id.startsWith('layering/'));
 
   it.each([
-    ['where that is not wanted', { layering: { mode: 'off' as const } }],
-    ['of a release that cannot take them over', { cluster: { openshiftVersion: '4.18.20' } }],
-  ])('are no part of a plan %s', (...[, turn]) => {
+    ['with layering off', { layering: { mode: 'off' as const } }],
+    ['of a release without hand-over', { cluster: { openshiftVersion: '4.18.20' } }],
+  ])('are not part of a plan %s', (...[, turn]) => {
     expect(layeringIn(planOf('bootstrap', turn))).toEqual([]);
     expect(layeringIn(planOf('single node', turn))).toEqual([]);
   });
 
-  it('come with a reason for the way in which nodes come to them', () => {
+  it('explain how nodes get them', () => {
     const plan = planOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
     const first = stepsOf(plan).find(({ id }) => id === 'layering/read-os-configs');
     expect(first?.explanation).toMatch(/^OpenShift 4\.21\.0: .*and boot into it$/);
   });
 
-  it('are served before any master is let go, and handed over before this host has its own', () => {
+  it('are served before masters start, and handed over before this host deploys its own', () => {
     const order = [
       'layering/hold-config-server',
       'bootstrap/start-services',
@@ -203,13 +203,13 @@ describe('operating systems that are built', () => {
   });
 });
 
-describe('the role of the only control-plane node', () => {
-  it.each(['bootstrap', 'master'] as const)('is that of a single node, asked for as %s', (role) => {
+describe('the role of a single control-plane node', () => {
+  it.each(['bootstrap', 'master'] as const)('is single-node when it is given as %s', (role) => {
     const config = { ...cornerOf('single node', {}), role };
     expect(chooseRole(config).name).toBe('single-node');
   });
 
-  it('never asks a cluster', () => {
+  it('does not use the API of a cluster', () => {
     const config = cornerOf('single node', {});
     const uses = stepsOf(describeRole(chooseRole(config), config)).flatMap((step) => step.uses);
     expect(uses).not.toContain('kube');

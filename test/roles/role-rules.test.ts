@@ -185,17 +185,17 @@ function lossBefore<W extends World>(
   return [...items.slice(0, item).flat(2), ...own.slice(0, at), ...beside].find(destroys)?.id;
 }
 
-it.each(corners)('a $name keeps the rules of roles', ({ config }) => {
+it.each(corners)('the role of a $name follows the rules', ({ config }) => {
   expect(violations(chooseRole(config), config)).toEqual([]);
 });
 
-it('so does every other role', () => {
+it('the role for wiping follows the rules', () => {
   const config = cornerOf('worker', {});
   const wiped = wipe({ confirm: undefined, report: () => undefined });
   expect(violations(wiped, config)).toEqual([]);
 });
 
-describe('the rules find', () => {
+describe('the rules report', () => {
   interface Toy {
     readonly config: undefined;
     readonly ports: Readonly<Record<string, never>>;
@@ -219,11 +219,15 @@ describe('the rules find', () => {
   const asks = step({ ...base, id: 'disk/ask', needs: { disk: ifGiven(Disk) }, run });
 
   it.each<[string, Partial<Role<Toy>>, RegExp]>([
-    ['an id that stands twice', { steps: [reads, reads] }, /reads stands twice/],
+    ['a duplicate id', { steps: [reads, reads] }, /reads stands twice/],
     ['an id without an area', { steps: [{ ...reads, id: 'check' }] }, /not area/],
-    ['a stage off the ladder', { steps: [{ ...reads, stage: 'Waiting for bootkube' }] }, /ladder/],
     [
-      'a stage lower than one before',
+      'a stage outside the ladder',
+      { steps: [{ ...reads, stage: 'Waiting for bootkube' }] },
+      /ladder/,
+    ],
+    [
+      'a lower stage than before',
       {
         steps: [
           { ...reads, stage: 'Rebooting' },
@@ -233,22 +237,26 @@ describe('the rules find', () => {
       /find reports Installing/,
     ],
     ['a need that is given later', { steps: [writes, find] }, /before disk\/write gives toy.disk/],
-    ['a fact that is given twice', { steps: [find, { ...find, id: 'a/b' }] }, /a\/b gives/],
+    ['a duplicate fact', { steps: [find, { ...find, id: 'a/b' }] }, /a\/b gives/],
     ['lanes that wait for each other', { steps: [lanes({ a: [writes], b: [] })] }, /gives toy/],
-    ['an optional need given beside it', { steps: [lanes({ a: [find], b: [asks] })] }, /beside/],
+    [
+      'an optional need given by another lane',
+      { steps: [lanes({ a: [find], b: [asks] })] },
+      /beside/,
+    ],
     ['a check after a loss', { steps: [wipes, reads] }, /reads checks or fetches after disk\/wipe/],
     ['a fetch beside a loss', { steps: [lanes({ a: [fetches], b: [wipes] })] }, /fetch-host/],
     ['an input known after a loss', { steps: [wipes, find, writes] }, /find comes after a loss/],
     ['a step after the one that leaves', { steps: [leaves, reads] }, /leave leaves/],
-    ['leaving from aside', { always: [leaves] }, /leave leaves/],
-    ['a fact given from aside', { follow: [find] }, /from aside/],
-    ['a need aside that nothing gives', { follow: [writes] }, /gives toy/],
+    ['leaving in an always step', { always: [leaves] }, /leave leaves/],
+    ['a fact given by a follow step', { follow: [find] }, /from aside/],
+    ['a missing need of a follow step', { follow: [writes] }, /gives toy/],
   ])('%s', (...[, parts, found]) => {
     const role = { name: 'toy', title: 'A toy', ladder: 'master', steps: [], ...parts } as const;
     expect(violations<Toy>(role, undefined).join('\n')).toMatch(found);
   });
 
-  it('nothing where a loss waits for what the other lane brings', () => {
+  it('nothing if a loss waits for facts of the other lane', () => {
     const steps = [lanes<Toy>({ a: [writes], b: [fetches, find] })];
     const role = { name: 'toy', title: 'A toy', ladder: 'master', steps } as const;
     expect(violations<Toy>(role, undefined)).toEqual([]);

@@ -75,7 +75,7 @@ const facts = { controlPlane: { units: [] } };
 const config = { role: 'bootstrap', service: { url: 'http://svc.example' } } as const;
 
 describe('the service ends', () => {
-  it('a bootkube that crashes for ever, though its state changes each time', async () => {
+  it('a bootkube crash loop, even if its state keeps changing', async () => {
     const clock = fakeClock();
     let polls = 0;
     const host = bootkubeHost()
@@ -107,7 +107,7 @@ describe('the service ends', () => {
     },
   );
 
-  it('the wait for a controller that crashes for ever, with an event each time', async () => {
+  it('the wait for a controller in a crash loop with an event each time', async () => {
     const clock = fakeClock();
     const service = serviceFor('bootstrap', clock);
     const kube = fakeKube();
@@ -125,7 +125,7 @@ describe('the service ends', () => {
 });
 
 describe('the service does not end', () => {
-  it('a worker whose masters take their time', async () => {
+  it('a worker with slow masters', async () => {
     const clock = fakeClock();
     const stageAt = (): string => (clock.now() < hours(5) ? 'Writing image to disk' : 'Done');
     const inventory = fakeInventory();
@@ -143,7 +143,7 @@ describe('the service does not end', () => {
     expect([failure, await service.end()]).toEqual([undefined, undefined]);
   });
 
-  it('a deployment that is silent for longer than the limit of its stage', async () => {
+  it('a deployment without output for longer than the limit of its stage', async () => {
     const clock = fakeClock();
     const host = fakeHost().withFile('/proc/cmdline', 'root=x').on([rest]).succeeds();
     host

@@ -1,5 +1,5 @@
-// A service that withdraws a host is heard within about a minute, in any wait of the host: nothing
-// in these worlds changes, so that no wait reports progress.
+// An agent notices within about a minute that the service has withdrawn its host, in any wait:
+// nothing in these worlds changes, so that no wait reports progress.
 import { expect, it } from 'vitest';
 import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import { configMaps } from '../../src/kube/kinds.ts';

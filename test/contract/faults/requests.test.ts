@@ -29,7 +29,7 @@ const cells: readonly Cell[] = requestKinds.flatMap(({ names, endings, limit }) 
 const isLarge = ({ fault }: Cell): boolean => fault.startsWith('endless');
 
 describe('every kind of request', () => {
-  it('is in the table, and sent here', () => {
+  it('is in the table and has a sender', () => {
     const names = requestKinds.flatMap(({ names: some }) => some);
     expect([...names].sort()).toEqual(Object.keys(senders).sort());
   });

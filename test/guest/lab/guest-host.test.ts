@@ -22,7 +22,7 @@ describe('the report of a first start', () => {
       'docker://r/os',
     ],
     ['', undefined, undefined],
-  ])('says how often the system has started, and from which image: %j', (text, starts, origin) => {
+  ])('contains the number of boots and the image: %j', (text, starts, origin) => {
     expect([startsIn(text), originIn(text)]).toEqual([starts, origin]);
   });
 
@@ -31,12 +31,12 @@ describe('the report of a first start', () => {
     [proof, ['its Ignition was not applied']],
     ['LABCOREOS hostname: m1', ['it calls itself nothing']],
     ['ignition.firstboot', ['it was not its first boot']],
-  ])('without "%s" leaves the doubts %j', (text, doubts) => {
+  ])('without "%s" leads to the doubts %j', (text, doubts) => {
     expect(doubtsAbout(report.replace(text, ''), { hostname: 'm1', proof })).toEqual(doubts);
   });
 });
 
-describe('a virtual machine whose system was built', () => {
+describe('a virtual machine with a built image', () => {
   const host = { name: 'm1', boots: 1, system: image };
 
   it.each([
@@ -44,12 +44,12 @@ describe('a virtual machine whose system was built', () => {
     [{ system: 'r/os:1' }, [`m1: runs r/os:1 instead of ${image}`]],
     [{ system: undefined }, [`m1: runs nothing that it names instead of ${image}`]],
     [{ boots: 2 }, ['m1: 2 boots instead of 1']],
-  ])('differs with %j by %j', (other, differences) => {
+  ])('with %j has the differences %j', (other, differences) => {
     const built = { image, firstReport: report };
     expect(differencesFromBuilt({ ...host, ...other }, built)).toEqual(differences);
   });
 
-  it('differs where there was no image, or its Ignition was not applied', () => {
+  it('has differences without an image and without applied Ignition', () => {
     const firstReport = report.replace(proof, '');
     expect(differencesFromBuilt(host, { image: undefined, firstReport })).toEqual([
       'no image was built',

@@ -21,8 +21,8 @@ const changed = async (from: string | RegExp, to: string): Promise<string> => {
   return path;
 };
 
-describe('an ordered operating system', () => {
-  it('is that of the file but for its push spec', async () => {
+describe('readBuildRequest', () => {
+  it('replaces only the push spec of the file', async () => {
     const { pushSpec, textFor } = await readBuildRequest(example);
     expect(pushSpec).toBe('registry.example.test/ocl/master:latest');
     const read = parse((await readSource(example)).text) as { spec: object };
@@ -40,7 +40,7 @@ describe('an ordered operating system', () => {
     ],
     [/: Job/g, ': Pod', /imageBuilderType: Invalid input: expected "Job"/],
     [/kind: MachineOSConfig/g, 'kind: Secret', /expected a MachineOSConfig/],
-  ])('is refused with %s as %s', async (from, to, words) => {
+  ])('refuses %s replaced by %s', async (from, to, words) => {
     await expect(readBuildRequest(await changed(from, to))).rejects.toThrow(words);
   });
 });

@@ -20,7 +20,7 @@ describe('a wait for a line of the job', () => {
   const waitForEnd = () =>
     openSerialLog(job, Promise.withResolvers<string>().promise, [system]).waitForLine(/^END$/, 600);
 
-  it('gives the line, also when the job has ended since', async () => {
+  it('returns the line even if the job has ended since', async () => {
     const wait = waitForEnd();
     appendFileSync(job, 'END\nLIVE-JOB-RC=0\n');
     await expect(wait).resolves.toBe('END');
