@@ -1,5 +1,5 @@
 // Makes dist/ of the sources: the program, its chunks and their source maps, and the licences of
-// what is in them.
+// their packages.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
@@ -74,7 +74,7 @@ const billOfMaterials = cyclonedxEsbuildPlugin({
   outputFile: sbom,
   outputReproducible: true,
   validate: true,
-  // What is wrong is thrown.
+  // A failure is thrown.
   logLevel: 'silent',
 });
 
@@ -114,7 +114,7 @@ const current = new Set([sbom, revisionFile, ...outputFiles.map(({ path }) => ba
 // What an earlier build left; folders are of others, such as that of the releases.
 for (const entry of readdirSync(dist, { withFileTypes: true }))
   if (entry.isFile() && !current.has(entry.name)) rmSync(`${dist}/${entry.name}`);
-// The last thing that is written: whoever looks for a whole build looks at its age.
+// Written last: its age tells whether a build is complete and current.
 writeFileSync(`${dist}/licences.txt`, licencesOf(metafile));
 const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0);
 console.log(

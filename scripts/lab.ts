@@ -18,8 +18,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (options.isList) return list();
-  // What is around a management cluster, as what is around guests, is modules that nobody else has
-  // to wait for.
+  // Modules for a management cluster or guests are loaded only if they are needed.
   if (options.isByCapi) {
     const { runByCapi } = await import('../test/capi/lab/run-by-capi.ts');
     return runByCapi(options, await bundleOf(options));
@@ -60,7 +59,7 @@ async function runSimulated(options: LabOptions): Promise<number> {
   );
 }
 
-/** What the product refuses is told in its own words. */
+/** Prints a refusal of the product in its own words. */
 function textOf(error: unknown): string {
   if (error instanceof AgentError) return failureText(error);
   return `${error instanceof Error ? error.message : String(error)}\n`;

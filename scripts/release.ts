@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-/** A release that cannot be made. The message says what is wrong, and what to do. */
+/** A release that cannot be made. The message gives the reason and the fix. */
 class ReleaseError extends Error {
   override readonly name = 'ReleaseError';
 }
@@ -83,7 +83,7 @@ function prepare(version: string): void {
 const isAfter = (one: string, other: string): boolean =>
   one.localeCompare(other, 'en', { numeric: true }) > 0;
 
-/** What stands in a changelog under a heading of the second level, given by its beginning. */
+/** The section of a changelog below a second-level heading, given by its start. */
 function sectionOf(changelog: string, heading: string): string {
   const [found = ''] = changelog.split(/^(?=## )/m).filter((part) => part.startsWith(heading));
   return found.split('\n').slice(1).join('\n').trim();
@@ -108,7 +108,7 @@ function makeFiles(version: string, platforms: readonly string[], base: readonly
   // The configurations name the schema to an editor.
   const paths = ['deploy', 'docs/configuration.schema.json', 'LICENSE'];
   const output = `--output=${join(folder, `bootwright-${version}-deploy.tar.gz`)}`;
-  // gzip would write the time; git hands it what it packs by a pipe, so there is none.
+  // gzip would store a time; git pipes its input, so there is none.
   run('git', 'archive', output, `--prefix=bootwright-${version}/`, 'HEAD', ...paths);
   put('NOTES.md', `# Bootwright ${version}\n\n- Image: ${packed}\n\n${changes}\n`);
   const names = readdirSync(folder).sort();
@@ -127,7 +127,7 @@ interface Manifest {
 }
 
 /**
- * Writes the images behind one index as an OCI archive, and says what it is. The same images give
+ * Writes the images behind one index as an OCI archive and describes it. The same images give
  * the same file.
  * @throws ReleaseError for an image that is too large
  */

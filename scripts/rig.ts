@@ -7,12 +7,12 @@ import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import type { Part } from './parts/part.ts';
 
 /**
- * What a cluster with a real API server needs; the first run builds it, and says how long that
- * takes.
+ * The parts of a cluster with a real API server; the first run builds them and prints how long
+ * that takes.
  */
 export const clusterParts: readonly Part[] = [kubeApi, kubeCrds, kubeData];
 
-/** Where the parts of the API server are; what is not there is made first. */
+/** The folders of the parts of the API server; missing parts are built first. */
 export async function kubeParts(): Promise<KubeParts> {
   const [api = '', crds = '', data = ''] = await ensureParts(clusterParts);
   return { binaries: join(api, 'bin'), crds, data: join(data, 'etcd') };

@@ -195,7 +195,7 @@ async function openStage(part: string) {
   };
 }
 
-/** Follows all configs, for whoever waits for what one of them says. */
+/** Follows all configs and notifies those that wait for one of them. */
 function followConfigs(rig: Rig, signal: AbortSignal) {
   const configs = new Map<string, KubeObject>();
   const waits = new Set<() => void>();

@@ -91,7 +91,7 @@ const barePeak = `require('node:https');
   const status = require('node:fs').readFileSync('/proc/self/status', 'utf8');
   console.error(/^VmHWM:\\s+(\\d+)/m.exec(status)[1] / 1024);`;
 
-/** How often the controller has listed what it has listed most often; a further page is no list. */
+/** The largest number of lists of one resource; further pages do not count. */
 function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
   const lists = asked.filter(
     ({ path, verb, status }) => verb === 'list' && status === 200 && !path.includes('continue='),
@@ -101,7 +101,7 @@ function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
 
 /**
  * A large cluster and a service, for one controller: filled with nodes, and with requests of hosts
- * that nobody knows.
+ * of unknown hosts.
  */
 async function openControllerStage() {
   const rig = await startRig({ isAudited: true });
@@ -135,7 +135,7 @@ async function openControllerStage() {
       }
       return secondsSince(since);
     },
-    /** Lets a host become a node that gets Ready; the seconds until the service hears of it. */
+    /** Makes a host a Ready node; returns the seconds until the service gets the report. */
     join: async (host: HostRecord) => {
       await putNode(rig, host, false);
       await pause(200);
@@ -176,7 +176,7 @@ async function fill(rig: Rig, bootstrapper: KubeCluster): Promise<void> {
   });
 }
 
-/** Of a node as JSON, the images that it has; a kubelet tells fifty of them. */
+/** The images in a node as JSON; a kubelet reports fifty of them. */
 const images = Array.from({ length: 50 }, (_, index) => ({
   names: [`quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:${`${index}`.padStart(64, 'a')}`],
   sizeBytes: 500_000_000,

@@ -7,7 +7,7 @@ export interface Figure {
   readonly name: string;
   readonly unit: Unit;
   readonly measured: number;
-  /** What it is compared with, and what that needed; none for an absolute bound. */
+  /** The baseline and its measurement; none for an absolute bound. */
   readonly baseline?: { readonly name: string; readonly measured: number } | undefined;
   /** The most that `measured` (or, with a baseline, the ratio) may be. */
   readonly bound: number;
@@ -36,7 +36,7 @@ export interface Findings {
 /** What a group found. */
 export const found = (rows: readonly FigureRow[], section = ''): Findings => ({ rows, section });
 
-/** What is held against the bound: the ratio to the baseline, or the figure itself. */
+/** The value that is compared with the bound: the ratio to the baseline, or the figure itself. */
 export const valueOf = ({ measured, baseline }: Figure): number =>
   baseline === undefined ? measured : measured / baseline.measured;
 

@@ -94,7 +94,7 @@ function nodeOf(index: number, version: number): KubeObject {
     status: type === 'Ready' ? 'True' : 'False',
     message: `kubelet has ${version}`,
   }));
-  // What is kept of it, by `controllers/kept.ts`; the text is read all the same.
+  // The trimmed object of `controllers/kept.ts`; the whole text is still read.
   const text = JSON.stringify({ metadata, images: Array(50).fill(image), status: { conditions } });
   const { images: _, ...node } = JSON.parse(text) as KubeObject;
   return index < draining ? { ...node, spec: { unschedulable: true } } : node;
@@ -103,7 +103,7 @@ function nodeOf(index: number, version: number): KubeObject {
 const selected = (name: string): object => ({ matchLabels: { [role(name)]: '' } });
 
 /**
- * A cluster that only the controller's own watches and lists reach; what is written is not kept.
+ * A cluster for the controller's own watches and lists only; it does not store writes.
  */
 function largeCluster(count: number) {
   const kinds: Record<string, readonly KubeObject[]> = {

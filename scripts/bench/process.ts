@@ -61,7 +61,7 @@ export function cpuSecondsOf(pid: number): number {
   return (user + system) / ticksPerSecond;
 }
 
-/** The most of the memory of a process that was resident, as the kernel says. */
+/** The peak resident memory of a process, from the kernel. */
 export function peakMiBOf(pid: number | 'self'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1024;
@@ -84,7 +84,7 @@ export async function openStage(role: SingleHostPlan['role']) {
   };
 }
 
-/** Resolves with what is looked for, as soon as it is there. */
+/** Resolves with the value as soon as it is defined. */
 export async function until<T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> {
   for (;;) {
     const found = await find();

@@ -17,8 +17,8 @@ const bareReport = `
 `;
 
 /**
- * How soon help is printed, and how soon the service hears of the host: without Node's compile
- * cache and with it.
+ * The time until help is printed and until the service gets the first report, without and with
+ * Node's compile cache.
  */
 export async function measureStartUp(): Promise<Findings> {
   await using host = await openSingleHost({

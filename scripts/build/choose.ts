@@ -34,8 +34,8 @@ function write(path: string, content: string | Buffer, mode = 0o644): void {
 const taken = new Set<string>();
 
 /**
- * Copies a file of the base; of a link what it leads to, so that no name leads out of what is
- * chosen.
+ * Copies a file of the base; for a symlink its target, so that no link leads out of the chosen
+ * files.
  */
 function take(path: string): Buffer {
   const from = realpathSync(join(base, path));

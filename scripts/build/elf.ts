@@ -16,7 +16,7 @@ interface Segment {
   readonly size: number;
 }
 
-/** Reads what an ELF file of any architecture needs. @throws RangeError for a file that is none */
+/** Reads what an ELF file of any architecture needs. @throws RangeError for another file */
 export function needsOf(file: Buffer): Needs {
   if (file.toString('latin1', 0, 5) !== '\x7fELF\x02')
     throw new RangeError('not an ELF file of 64 bits');

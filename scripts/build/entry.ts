@@ -2,7 +2,7 @@
 // The first line: one arena whose large pieces go back to the system, and small semi-spaces. An
 // agent that mostly waits stays below 100 MiB, and allocates too little for any of it to cost time.
 
-// What is imported statically runs first: an older Node must be told so before anything else.
+// Static imports run first: an older Node must be refused before anything else.
 import './check-node.ts';
 import './prefer-memory.ts';
 

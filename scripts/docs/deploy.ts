@@ -18,7 +18,7 @@ const fileNames: Readonly<Record<string, string>> = {
   pod: 'job',
 };
 
-/** What a person replaces by what is true of the cluster. */
+/** Placeholders that a person replaces by values of the cluster. */
 const settings = {
   'images.self': 'bootwright',
   'images.controller': 'bootwright',
@@ -56,7 +56,7 @@ export function deployFiles(): Readonly<Record<string, string>> {
   };
 }
 
-/** A folder for `kubectl apply -k`; the guide says what to set before. */
+/** A folder for `kubectl apply -k`; the guide lists the values to set before. */
 const folderOf = (
   folder: string,
   files: readonly (readonly [name: string, content: string])[],

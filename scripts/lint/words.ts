@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { parse } from 'yaml';
 
-/** What to write, by what is retired. */
+/** Replacements by retired word. */
 type Retired = Readonly<Record<string, string>>;
 
 const retired = parse(readFileSync(join(import.meta.dirname, 'retired-words.yaml'), 'utf8')) as {

@@ -3,7 +3,7 @@ import { ownArchitecture } from '../parts/agent-base.ts';
 /** A part of the tests that can be run by its name. */
 export interface Suite {
   readonly name: string;
-  /** What it shows, for `--list`. */
+  /** Its description for `--list`. */
   readonly about: string;
   /** Real parts that it runs against; they are built before it starts. */
   readonly parts?: readonly string[];
@@ -14,7 +14,7 @@ export interface Suite {
   readonly isByNameOnly?: true;
   /** Whether it runs the built program. */
   readonly needsBundle?: true;
-  /** What vitest runs; the static suite has none. */
+  /** The vitest project; the static suite has none. */
   readonly tests?: VitestProject;
 }
 

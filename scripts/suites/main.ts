@@ -24,7 +24,7 @@ interface Outcome {
   readonly failures: readonly string[];
 }
 
-/** What is read of the report of vitest (`--reporter=json`). */
+/** The parts of the report of vitest (`--reporter=json`) that are read. */
 interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;

@@ -18,7 +18,7 @@ export const guidesFolder = join(top, 'docs/guides');
 interface Scene {
   /** Files beside the guide's own, by name. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** The suite that the blocks name; unless given, those are run that name none. */
+  /** The suite that the blocks name; by default, blocks without a suite are run. */
   readonly suite?: string;
   /** What a reader has in the place of names and addresses of the guide. */
   readonly instead?: Readonly<Record<string, string>>;
@@ -27,12 +27,12 @@ interface Scene {
 }
 
 /**
- * Follows a guide to its end, in a folder of its own: writes its files, runs its commands, and
- * compares what they print with what it shows. The built program is on PATH as `bootwright`;
+ * Follows a guide to its end in its own folder: writes its files, runs its commands, and compares
+ * their output with the guide. The built program is on PATH as `bootwright`;
  * scripts of the tree are where they are in the tree.
  * @param name its path from the folder of the guides
- * @param environment what the guide takes as set; its PATH comes behind the program
- * @returns what the last of its commands have printed
+ * @param environment variables that the guide expects; its PATH comes after the program
+ * @returns the output of its last commands
  * @throws AssertionError with the line of the guide
  */
 export async function followGuide(

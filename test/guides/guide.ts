@@ -1,11 +1,12 @@
 /** A block of a guide. */
 export interface Block {
   /**
-   * Commands that are run, what they print, a file that the reader writes, or what is only shown.
+   * Commands that are run, their output, a file that the reader writes, or a block that is only
+   * shown.
    */
   readonly kind: 'run' | 'output' | 'file' | 'shown';
   readonly text: string;
-  /** What stands behind the fence, such as `sh`. */
+  /** The language after the fence, such as `sh`. */
   readonly language: string;
   /** Line of the guide on which it begins. */
   readonly line: number;
@@ -68,7 +69,7 @@ export const shownIn = (markdown: string): readonly Pick<Block, 'text' | 'line'>
     );
 
 /**
- * Whether a text is what a guide shows, line by line. A number stands for any number, a time for
+ * Whether a text matches a guide, line by line. A number stands for any number, a time for
  * any time, blanks for any blanks, `…` for any text; a line that is `…` alone stands for any lines.
  */
 export function isShown(shown: string, printed: string): boolean {
@@ -79,7 +80,7 @@ export function isShown(shown: string, printed: string): boolean {
 
 const time = String.raw`\d+ (?:ms|s|min|h)\b`;
 
-/** What stands for more than itself. */
+/** Tokens that match other text. */
 const patterns: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`^${time}(?: ${time})*$`), `${time}(?: ${time})*`],
   [/^\d/, String.raw`\d+`],

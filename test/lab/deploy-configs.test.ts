@@ -22,8 +22,8 @@ import { kubeParts } from '../../scripts/rig.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { listen, openDoor, pair } from './network-site.ts';
 
-// What deploy/host/config has for roles that no virtual machine starts with: each file is the
-// configuration of a simulated host as it is, in a network with the addresses that it names.
+// The files of deploy/host/config for roles that no virtual machine starts with: each is the
+// unchanged configuration of a simulated host, in a network with the addresses that it names.
 
 const configs = resolve(import.meta.dirname, '../../deploy/host/config');
 const seed = clusterSeed();
@@ -64,8 +64,8 @@ async function openSite(name: string, sizeGiB = 120): Promise<Site> {
   const host = await serveHost(machine, at('socket'));
   onTestFinished(host.close);
   await placeStandIn(at('bin'), at('socket'));
-  // What the live host has over what this machine has: its configuration, and what podman says of
-  // the container.
+  // Files of the live host that this machine lacks: its configuration, and the container file of
+  // podman.
   for (const [path, content] of [
     ['etc/bootwright/config.yaml', text],
     ['run/.containerenv', 'image="registry.example/bootwright:latest"\n'],

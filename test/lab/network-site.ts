@@ -24,16 +24,16 @@ interface NetworkSite extends AsyncDisposable {
   readonly site: LabSite;
   readonly proxyUrl: string;
   readonly caFile: string;
-  /** What the proxy was asked for: `service.site.test:443`, or a whole http URL. */
+  /** Targets of requests to the proxy: `service.site.test:443`, or a whole http URL. */
   readonly proxied: readonly string[];
   /** How often somebody without the right password asked it. */
   readonly denied: () => number;
 }
 
 /**
- * Makes a network namespace without an interface but loopback: no route, no name service. What
- * there is, stands at addresses of loopback behind a door: a proxy with a password, the API server
- * of the host, and with `isNear` the service. The servers of the lab have names of a domain that
+ * Makes a network namespace without an interface but loopback: no route, no name service. At
+ * addresses of loopback, forwarded to this machine, are a proxy with a password, the API server of
+ * the host, and with `isNear` the service. The servers of the lab have names of a domain that
  * the proxy alone knows, and speak TLS by a private authority.
  */
 export async function networkSite(

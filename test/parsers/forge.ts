@@ -1,5 +1,4 @@
-// Makes input that nobody means well with, of input that is right. The same seed makes the same
-// input.
+// Generates malicious input from valid input. The same seed generates the same input.
 
 /** Numbers from 0 to below 1, the same for the same seed (Mulberry32). */
 export function randomOf(seed: number): () => number {
@@ -12,7 +11,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** What is put in the place of a value or between others. */
+/** Texts that replace a value or are inserted between others. */
 const texts: readonly string[] = [
   ...[
     '[',
@@ -90,7 +89,7 @@ export function forged(right: Buffer, seed: number): Buffer {
     (bytes) => bytes.subarray(0, below(bytes.length)),
     (bytes) => many(bytes),
   ];
-  // Text that is JSON no more tells only of the syntax: every other seed changes values.
+  // Invalid JSON tests only the syntax: every other seed changes values.
   if (seed % 2 === 0 && right[0] === 0x7b) return forgedJson(right, { below, pick });
   let bytes = right;
   for (let count = 1 + below(4); count > 0; count -= 1) bytes = pick(changes)(bytes);

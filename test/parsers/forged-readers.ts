@@ -19,7 +19,7 @@ import { parseLsblk } from '../../src/steps/disk/block-devices.ts';
 import { parseStream } from '../../src/steps/image/stream.ts';
 import { forgedBytes } from '../support/forged-bytes.ts';
 
-/** A reader, and what it is given. */
+/** A reader and its input. */
 export interface ForgedReader {
   readonly right: readonly [Buffer, ...Buffer[]];
   readonly read: (input: Buffer) => unknown;

@@ -25,7 +25,7 @@ export function growthViolation(
   const atStart = measure(work, textOf(1000));
   if (atStart > 500) return `${Math.round(atStart)} ms for 1000 characters`;
   const large = measure(work, textOf(sizes[2]));
-  // One slow run may be a collection of garbage; the quickest of three is none.
+  // One slow run may be a garbage collection; the quickest of three is not.
   for (const runs of [1, 3]) {
     const third = runs === 1 ? large : quickestOf(runs, textOf(sizes[2]));
     if (third < negligibleMillis) return undefined;

@@ -34,7 +34,7 @@ import { deadlineSeconds, type PreparedGuests } from './prepare.ts';
 
 /** How the install from a config drive went. */
 export interface ConfigDriveInstall {
-  /** What the host said that runs from its disk image. */
+  /** The output of the host that runs from its disk image. */
   readonly report: string;
   readonly events: readonly RunEvent[];
   /** The config of the host in the management cluster, once the host has left. */
@@ -51,7 +51,7 @@ export const metadataUuid = '7b1d1f0e-3c86-4a52-9d0b-2a7e5e6f4c11';
 const cluster = 'metal';
 const machine = 'existing-0';
 const place = { namespace: cluster };
-/** Of the API of the cluster, which nobody asks here. */
+/** The port of the API of the cluster, which gets no requests here. */
 const anyPort = 6443;
 
 /**
@@ -195,7 +195,7 @@ RequiredBy=bootwright.service
   },
 };
 
-/** Says what it is started with. */
+/** Prints its arguments. */
 const kubelet = {
   name: 'kubelet.service',
   enabled: true,

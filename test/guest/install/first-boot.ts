@@ -3,22 +3,22 @@ import { createJobDisk, type Job } from '../rig/live-guest.ts';
 import type { GuestDisk, GuestShape } from '../rig/qemu-argv.ts';
 import type { Outside } from './outside.ts';
 
-/** What a guest said that was started from the disk it was installed to. */
+/** The output of a guest that was started from its installed disk. */
 export interface DiskBoot {
   /** Of firmware, boot loader and kernel. */
   readonly console: string;
   /** Of the unit that Ignition brought, of Lab CoreOS, and of the job if there was one. */
   readonly report: string;
-  /** Paths that the Machine Config Server was asked for until then. */
+  /** Paths that were requested from the Machine Config Server until then. */
   readonly asked: readonly string[];
-  /** From its start until it had said what it is. */
+  /** The time from its start to its report. */
   readonly seconds: number;
 }
 
 /** A machine that was installed. */
 interface InstalledMachine extends Pick<GuestShape, 'firmware' | 'variables'> {
   readonly target: string;
-  /** What it does once it has said what it is; it ends by itself then. */
+  /** The job that it runs after its report; it then ends by itself. */
   readonly job?: Job;
   /** The disk that createAgentDisk made, for a job with an agent. */
   readonly agentDisk?: string;
@@ -34,8 +34,8 @@ interface BootPlace {
 }
 
 /**
- * Starts the installed disk and waits until the system has said what it is, or until its job has
- * ended it. Without a job its power is cut then.
+ * Starts the installed disk and waits for the report of the system, or until its job has ended it.
+ * Without a job its power is then cut.
  */
 export async function bootInstalled(
   machine: InstalledMachine,

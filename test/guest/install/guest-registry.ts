@@ -14,15 +14,15 @@ import { gateway } from './outside.ts';
 export interface LayeredImage {
   /** Pull spec with its digest, as guests reach it. */
   readonly image: string;
-  /** Compressed bytes of the layers that the image of the disk has not. */
+  /** Compressed bytes of the layers that the image of the disk lacks. */
   readonly newBytes: number;
   /** Bytes that guests got of it so far. */
   readonly pulled: () => number;
 }
 
 /**
- * What the Containerfile of a pool calls and Lab CoreOS has not; jq knows the questions that are
- * asked.
+ * Programs that the Containerfile of a pool calls and Lab CoreOS lacks; jq answers only the given
+ * queries.
  */
 const standIns = {
   'usr/bin/jq': `#!/bin/sh
@@ -32,9 +32,9 @@ exec sed -n 's/.*"'$(expr "$2" : '\\.\\([a-z]*\\)')'":"\\([^"]*\\)".*/\\1/p' "$3
   'usr/bin/update-ca-trust': '#!/bin/sh\n',
 };
 
-/** A registry that guests reach, for the system of the release and what is built on it. */
+/** A registry that guests reach, for the system of the release and images built on it. */
 export interface GuestRegistry extends AsyncDisposable {
-  /** Folder for what is built. */
+  /** Folder for built images. */
   readonly work: string;
   /** HOST:PORT on loopback. */
   readonly address: string;
@@ -71,7 +71,7 @@ export async function startGuestRegistry(folder: string): Promise<GuestRegistry>
     },
     served: async (pullSpec) => {
       const newBytes = await newLayerBytes(pullSpec, disk);
-      // What was asked for until here, this machine asked for.
+      // The requests so far came from this machine.
       const pushed = registry.log().length;
       return {
         image: pullSpec.replace(address, place),
@@ -107,7 +107,7 @@ const partsOf = (pullSpec: string) => {
 
 /**
  * Compressed bytes of the layers of an image in a registry without TLS that the image of an OCI
- * layout has not.
+ * layout lacks.
  */
 async function newLayerBytes(pullSpec: string, layout: string): Promise<number> {
   const { address, repository, digest } = partsOf(pullSpec);
@@ -149,7 +149,7 @@ interface ImageRegistry extends AsyncDisposable {
   readonly port: number;
   /** Pushes an image of an OCI layout, `FOLDER:TAG`, under a name, and returns its digest there. */
   readonly push: (layout: string, name: string) => Promise<string>;
-  /** What it said so far, with a line in the combined format for each request. */
+  /** Its output so far, with a line in the combined format for each request. */
   readonly log: () => string;
 }
 
@@ -167,7 +167,7 @@ async function startRegistry(folder: string): Promise<ImageRegistry> {
   writeFileSync(at('settings.yaml'), JSON.stringify(settings));
   const log = openSync(at('log.txt'), 'w');
   const program = join(partFolder(imageRegistry), 'bin', 'docker-registry');
-  // The kernel ends it when the test's process ends, in whatever way.
+  // The kernel ends it when the test's process ends in any way.
   const argv = ['--pdeathsig', 'KILL', '--', program, 'serve', at('settings.yaml')];
   const child = spawn('setpriv', argv, { stdio: ['ignore', log, log] });
   closeSync(log);

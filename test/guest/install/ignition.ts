@@ -29,7 +29,7 @@ export interface FinalOs {
   readonly kernelArguments: readonly string[];
 }
 
-/** An image that was built for the pool has the files already, so they replace what is there. */
+/** An image built for the pool already has the files, so they replace existing ones. */
 const textFile = (path: string, text: string): object => ({
   path,
   mode: 0o644,

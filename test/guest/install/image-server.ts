@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-/** What happens to whoever reads on past a place of the image. */
+/** The interruption of a reader past a position of the image. */
 interface Interruption {
   /** 0 to 1. */
   readonly atShare: number;
-  /** `hold` sends no more and keeps the connection; `cut` closes it. */
+  /** `hold` stops sending and keeps the connection; `cut` closes it. */
   readonly how: 'hold' | 'cut';
 }
 
@@ -25,7 +25,7 @@ export interface ImageServer extends AsyncDisposable {
 const beginningBytes = 16 * 1024 * 1024;
 
 /**
- * Serves a file on loopback; what it has no file for, such as a signature, is not found. The first
+ * Serves a file on loopback; other paths, such as a signature, are not found. The first
  * interruption is for the first request for more than a beginning, and so on.
  */
 export async function serveImage(
@@ -59,7 +59,7 @@ export async function serveImage(
       'accept-ranges': 'bytes',
       ...(isPart ? { 'content-range': `bytes ${from}-${to - 1}/${bytes}` } : {}),
     });
-    // Whoever goes away in the middle is a guest whose power was cut, or a writer that gave up.
+    // A client that disconnects is a guest whose power was cut, or a writer that gave up.
     send(response, from, to).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');

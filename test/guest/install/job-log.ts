@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../../src/engine/events.ts';
 
-/** What the job of a live guest said of one run of the agent. */
+/** The output of the job of a live guest for one run of the agent. */
 interface RunAccount {
   readonly events: readonly RunEvent[];
   /** Undefined as long as the agent runs, and when the guest ended before it. */
@@ -11,9 +11,9 @@ interface RunAccount {
   readonly output: string;
 }
 
-/** What the job of a live guest said. */
+/** The output of the job of a live guest. */
 export interface JobAccount {
-  /** Of before.sh. */
+  /** Output of before.sh. */
   readonly before: string;
   readonly runs: readonly RunAccount[];
   /** The messages that the journal has under the agent's tag. */

@@ -18,7 +18,7 @@ interface LayerCommands {
   readonly push: (name: string) => Promise<string>;
 }
 
-/** What is built on, and where it goes. */
+/** The registry and the system of the release. */
 export interface LayerPlace {
   /** HOST:PORT of a registry without TLS. */
   readonly address: string;
@@ -26,11 +26,11 @@ export interface LayerPlace {
   readonly osImageURL: string;
 }
 
-/** What is built, and who watches. */
+/** The build and its listener. */
 interface LayerUser {
   /** A MachineOSConfig whose image goes to a repository; that of the tests unless given. */
   readonly osConfig?: (repository: string, name: string) => string;
-  /** Takes each line that a command says while it runs. */
+  /** Gets each line that a command prints while it runs. */
   readonly print?: (line: string) => void;
   /** Ends a command early. */
   readonly signal?: AbortSignal;

@@ -15,7 +15,7 @@ export interface AgentRun {
   readonly settings: Readonly<Record<string, string>>;
   /** Words of the command besides those that every host gets. */
   readonly words?: readonly string[];
-  /** Arguments for coreos-installer; a kernel argument where none are given. */
+  /** Arguments for coreos-installer; default: a kernel argument. */
   readonly installerArgs?: readonly string[];
 }
 
@@ -37,8 +37,8 @@ export interface LiveInstall {
 const script = readFileSync(new URL('job.sh', import.meta.url), 'utf8');
 
 /**
- * Starts a live guest that installs. Its job says `ALL-SAID` last, and the guest reboots when an
- * agent asks for it.
+ * Starts a live guest that installs. Its job prints `ALL-SAID` last, and the guest reboots when an
+ * agent requests it.
  */
 export function startLiveInstall(
   install: LiveInstall,
@@ -100,8 +100,7 @@ const variablesOf = ({ outside, settings }: AgentRun): Readonly<Record<string, s
 });
 
 /**
- * What the last agent of a live guest does, made outside of the guest: it has not the time to start
- * one more.
+ * The plan of the last agent of a live guest, computed outside of the guest to save its time.
  */
 export async function planOfInstall({ runs }: Pick<LiveInstall, 'runs'>): Promise<Plan> {
   const run = runs.at(-1);

@@ -17,7 +17,7 @@ interface NodeCommand {
   readonly stderr: string;
 }
 
-/** What the job of one boot of a node told. */
+/** The output of the job of one boot of a node. */
 interface NodeAccount {
   readonly commands: readonly NodeCommand[];
   /** Mount points with `ro` or `rw`, once commands had run. */
@@ -33,7 +33,7 @@ interface NodeAccount {
   readonly record: string | undefined;
 }
 
-/** Each command is told in one line: kernel and systemd may write between lines. */
+/** Each command is printed in one line: kernel and systemd may write between lines. */
 const printing = `node() {
   code=0
   begun=$(date +%s%N)
@@ -76,7 +76,7 @@ export const moveNode = ({ second, failing, before }: LayeredImages): Job =>
     'systemctl reboot',
   );
 
-/** Orders the first image, takes that back, and goes back to it by what is there. */
+/** Stages the first image, drops it, and rolls back to it. */
 export const takeNodeBack = ({ final, second }: LayeredImages): Job =>
   job(
     `node apply ${second.image} --format json`,
@@ -90,7 +90,7 @@ export const takeNodeBack = ({ final, second }: LayeredImages): Job =>
 
 const decoded = (text: string): string => Buffer.from(text, 'base64').toString();
 
-/** What the job of a boot told. */
+/** The parsed output of the job of a boot. */
 export const readNode = ({ report }: DiskBoot): NodeAccount => ({
   commands: [...report.matchAll(/^NODE-COMMAND (\d+) (\d+) (\S*) (\S*)$/gm)].map(
     ([, code, millis, stdout = '', stderr = '']) => ({

@@ -26,7 +26,7 @@ export interface Outside extends AsyncDisposable {
   readonly machineConfigServer: MockServer;
 }
 
-/** The system that a cluster wants; as long as there is none its config is held back. */
+/** The OS image of a cluster; while it is undefined, the config is withheld. */
 type HeldOs = () => FinalOs | undefined;
 
 /**

@@ -16,7 +16,7 @@ import { deadlineSeconds, type PreparedGuests, targetMiB } from './prepare.ts';
 export interface PowerCutInstall {
   readonly first: JobAccount;
   readonly cutDisk: DiskHead;
-  /** What UEFI said of the disk after the power cut. */
+  /** The console output of UEFI for the disk after the power cut. */
   readonly cutDiskConsole: string;
   readonly second: JobAccount;
   /** Of both runs, as the service saw them. */
@@ -74,7 +74,7 @@ async function cutPower(install: LiveInstall, folder: string): Promise<JobAccoun
   return readJob(guest.job.text());
 }
 
-/** By UEFI, which tells on the console what it finds; a BIOS does not. */
+/** By UEFI, which prints what it finds on the console; a BIOS does not. */
 async function startCutDisk(target: string, folder: string): Promise<string> {
   const disks = [{ path: target, serial: 'target', writes: 'throwaway' }] as const;
   await using guest = startGuest({ firmware: 'uefi', disks }, folder, 'cut-disk');

@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../../src/engine/events.ts';
 
-/** What Lab CoreOS says of itself under one name, a value for each line. */
+/** The values in the report of Lab CoreOS under one name, one for each line. */
 export const linesOf = (report: string, fact: string): readonly string[] =>
   report
     .split('\n')

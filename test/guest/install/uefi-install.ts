@@ -35,7 +35,7 @@ export interface UefiInstall {
   readonly back: DiskBoot;
   /** Secrets that must stand nowhere. */
   readonly tokens: readonly string[];
-  /** Everything that the live guest said. */
+  /** The whole output of the live guest. */
   readonly said: string;
 }
 
@@ -46,15 +46,14 @@ const images = '/run/images';
 const network = '/run/network';
 const hook = '/run/hook';
 
-/** Prints all that it gets, and what is on the disk by then. */
+/** Prints its variables and the partitions on the disk. */
 const hookText = '#!/bin/sh\\nenv\\nlsblk --noheadings --output PARTLABEL "$INSTALL_DISK"\\n';
 
 /**
- * UEFI, the image as a file on a disk. First an agent that was told another digest of the Ignition
- * than it gets, then one as it should be; the firmware keeps what that one told it. The cluster
- * wants another operating system than that of the image, and a kernel argument: both are there
- * before the disk is booted for the first time. The node that runs then is moved to a second image,
- * and back.
+ * UEFI, the image as a file on a disk. First an agent with a wrong digest of the Ignition, then a
+ * correct one, whose boot entry the firmware keeps. The cluster wants another operating system than
+ * that of the image, and a kernel argument: both are there before the first boot of the disk. The
+ * installed node is then moved to a second image, and back.
  */
 export async function installByUefi(
   stage: PreparedGuests,
@@ -104,8 +103,8 @@ export async function installByUefi(
   } as const;
   const { job, said } = await (async () => {
     await using guest = await startLiveInstall(install, folder, 'uefi-live');
-    // Nobody waits for the reboot that is scheduled then: the power is cut, and what the agent
-    // wrote is on the disk.
+    // The scheduled reboot is not awaited: the power is cut, and the data of the agent is on the
+    // disk.
     await guest.job.waitForLine(/^ALL-SAID$/, deadlineSeconds);
     return { job: readJob(guest.job.text()), said: guest.job.text() + guest.console.text() };
   })();

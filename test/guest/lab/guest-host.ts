@@ -15,11 +15,11 @@ import type { ShownHost } from '../../../mocks/lab/shown-run.ts';
 /** A virtual machine in a run, with everything that is known of it. */
 export type GuestHost = ShownHost &
   Pick<LabHost, 'steps' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'> & {
-    /** What the installed system said of itself at its first start; empty until then. */
+    /** The report of the installed system at its first boot; empty until then. */
     firstReport: string;
   };
 
-/** One virtual machine and what it is installed with. */
+/** One virtual machine and the settings of its installation. */
 interface GuestRun {
   readonly install: LiveInstall;
   readonly outside: Outside;
@@ -84,7 +84,7 @@ async function installLive(run: GuestRun): Promise<boolean> {
   }
 }
 
-/** Takes in what the agent has told since the last look. */
+/** Reads the events of the agent since the last call. */
 function progressReader({ job }: Guest, host: GuestHost): () => void {
   let read = 0;
   return () => {
@@ -113,7 +113,7 @@ async function untilGone(guest: Guest, seconds: number): Promise<string | undefi
 }
 
 /**
- * Whoever asks the Machine Config Server is a system that was installed and applies its Ignition.
+ * A client of the Machine Config Server is an installed system that applies its Ignition.
  */
 async function startInstalled(run: GuestRun): Promise<void> {
   const { install, outside, host, folder, signal } = run;
@@ -144,7 +144,7 @@ async function startInstalled(run: GuestRun): Promise<void> {
   for (const stage of ['Joined', 'Done']) report(stage);
 }
 
-// What an installed system says of itself at its first start.
+// The report of an installed system at its first boot.
 
 /** What has to stand in the report. */
 interface Expected {

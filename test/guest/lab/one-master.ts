@@ -143,7 +143,7 @@ const layeringOf = ({ image, newBytes, pulled }: LayeredImage): LabReport['layer
 
 // Whether a virtual machine runs what was built for it.
 
-/** What was built, and what the machine said of itself at its first start. */
+/** The built image, and the report of the machine at its first boot. */
 interface BuiltFor {
   /** As nodes know it; undefined when it never came. */
   readonly image: string | undefined;

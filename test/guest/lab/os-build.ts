@@ -52,17 +52,17 @@ export async function readBuildRequest(file: string): Promise<OsBuildRequest> {
 export interface OsBuild extends AsyncDisposable {
   /** Bash that lets a host pull the image. */
   readonly before: string;
-  /** What it is at, for people. */
+  /** Its current activity, for people. */
   readonly doing: () => string;
   /** The image, once it is pushed. */
   readonly image: () => LayeredImage | undefined;
   /** What the cluster wants on its nodes, once the image is pushed. */
   readonly finalOs: () => FinalOs | undefined;
-  /** Why there is no image, and will be none. */
+  /** Why the build failed. */
   readonly failure: () => AgentFailure | undefined;
 }
 
-/** What is built, where, and who wants to know. */
+/** The build, its place and its listener. */
 interface OsBuildPlan {
   readonly request: OsBuildRequest;
   /** For images, files and the registry. */

@@ -1,4 +1,4 @@
-// What the lab does when it is asked for a virtual machine.
+// The lab with a virtual machine.
 import type { LabOptions } from '../../../mocks/lab/options.ts';
 import { readScenario } from '../../../mocks/lab/scenario.ts';
 import { headingOf } from '../../../mocks/lab/page.ts';
@@ -21,7 +21,7 @@ export async function runInVirtualMachine(
 ): Promise<number> {
   const { scenario: name, osConfig } = options;
   const scenario = await readScenario(name);
-  // Its findings are told on standard output.
+  // Its findings are printed to standard output.
   if (osConfig !== undefined && (await runLint({ values: [osConfig], format: 'text' })) !== 0)
     return 2;
   const request = osConfig === undefined ? undefined : await readBuildRequest(osConfig);

@@ -87,7 +87,7 @@ async function showMachine({ update, end }: LabPage) {
   const host = hostname;
   const rail = railOfPlan(await planOfAgent(['--config', config], {}), []);
   update({ kind: 'host', at: Date.now(), id: host, name: host, role: 'worker', rail });
-  /** What it is at while no agent runs on it. */
+  /** Its activity while no agent runs on it. */
   const isAt = (phase: string): void => {
     update({ kind: 'phase', at: Date.now(), host, phase });
   };
@@ -97,7 +97,7 @@ async function showMachine({ update, end }: LabPage) {
       isAt('');
       update({ kind: 'event', at: event.at, host, event });
     },
-    /** Shows how it ended, with what is not as expected, and saves the page. */
+    /** Shows the outcome with the differences, and saves the page. */
     end: async (outcome: LabReport['outcome'], differences: readonly string[]): Promise<void> => {
       const isAsExpected = outcome === 'installed';
       const text = isAsExpected ? 'runs the installed system' : differences.join('; ');

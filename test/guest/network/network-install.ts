@@ -22,7 +22,7 @@ const ways = {
 
 /** Who watches an installation. */
 export interface Watching {
-  /** Called once the machine is on; what it gives is called at the end of the live system. */
+  /** Called once the machine is on; its result is called at the end of the live system. */
   readonly onLive?: (guest: Guest) => () => void;
   readonly signal?: AbortSignal;
   /** What the machine starts from in place of the network. */
@@ -121,7 +121,7 @@ async function agentEnds(
     () => {
       throw new GuestError('the agent has failed: its last lines say why, and what to do');
     },
-    // A guest that has ended says no more lines either.
+    // An ended guest prints no further lines.
     (error: unknown) =>
       ended(1).catch(() => {
         throw error;

@@ -134,8 +134,7 @@ async function fillTftpFolder(folder: string, parts: string): Promise<void> {
 }
 
 /**
- * A web server with files, as one stands beside a rack; it knows ranges. What it has no file for is
- * not found.
+ * A web server with files, like that of a rack; it supports ranges, and other paths are not found.
  */
 async function serveFiles(files: Readonly<Record<string, string>>): Promise<MockServer> {
   const blobs = new Map<string, Blob>(

@@ -4,7 +4,7 @@ import { createJobDisk, type Job } from '../rig/live-guest.ts';
 import type { GuestDisk } from '../rig/qemu-argv.ts';
 import { deadlineSeconds } from '../install/prepare.ts';
 
-/** Who hears of a machine what its kubelet would tell the cluster. */
+/** Gets the events of a machine that its kubelet would report to the cluster. */
 export interface Kubelet {
   /** The system of the machine is up, or gone. */
   readonly isReady: (name: string, isReady: boolean) => Promise<void>;
@@ -22,9 +22,9 @@ export interface NodeShape {
 
 /** A machine that is started again after each reboot and each loss of its power. */
 export interface NodeMachine extends AsyncDisposable {
-  /** What the second serial port said, for each start of the machine. */
+  /** The output of the second serial port, for each start of the machine. */
   readonly said: () => readonly string[];
-  /** Waits until the latest start says such a line. */
+  /** Waits until the latest start prints such a line. */
   readonly waitForLine: (pattern: RegExp) => Promise<string>;
   /** Pulls the plug; the machine starts again at once. */
   readonly powerCut: () => Promise<void>;
@@ -38,7 +38,7 @@ interface MachinePlace {
   readonly failed: (reason: unknown) => void;
 }
 
-/** Switches a machine on. It is ready once its system has said what it is. */
+/** Switches a machine on. It is ready once its system has printed its report. */
 export async function startNodeMachine(
   { name, disk, agentDisk, job }: NodeShape,
   { folder, kubelet, failed }: MachinePlace,

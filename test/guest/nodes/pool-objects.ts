@@ -125,7 +125,7 @@ export async function putNode(
   });
 }
 
-/** Says whether a node is Ready, as its kubelet does, or whoever misses that one. */
+/** Sets whether a node is Ready, like its kubelet or the node lifecycle controller. */
 export async function setReady(client: KubeClient, name: string, isReady: boolean): Promise<void> {
   const condition = {
     type: 'Ready',
@@ -138,7 +138,7 @@ export async function setReady(client: KubeClient, name: string, isReady: boolea
   await client.mergeStatus({ kind: nodes, name }, { conditions: [condition] });
 }
 
-/** Puts a pod on a node that its budget lets nobody evict. */
+/** Puts a pod on a node whose budget blocks an eviction. */
 export async function putKeptPod(client: KubeClient, name: string, nodeName: string) {
   const metadata = { name, namespace: 'default', labels: { app: name } };
   await client.create(pods, {

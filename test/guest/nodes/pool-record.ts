@@ -5,7 +5,7 @@ import { annotationOf, conditionOf, partOf } from '../../../src/kube/object.ts';
 import { nodeKeys } from '../../../src/layering/api/node-keys.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 
-/** What of a node tells how far its switch is. */
+/** The fields of a node that show the progress of its switch. */
 export interface SeenNode {
   readonly name: string;
   readonly state: string;
@@ -50,7 +50,7 @@ export function recordPool(client: KubeClient, signal: AbortSignal): PoolRecord 
   const latest = new Map<string, SeenNode>();
   const follow = async (): Promise<void> => {
     // The API server ends each watch after half an hour at the latest; the next one begins with
-    // what is there.
+    // the current state.
     while (!signal.aborted)
       for await (const { type, object } of client.watch({ kind: nodeKind }, { signal })) {
         const seen = seenNode(object);

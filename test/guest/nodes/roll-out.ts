@@ -37,7 +37,7 @@ export interface RollOut {
   readonly images: { readonly before: string; readonly after: string };
   /** All that a watch has seen of the nodes. */
   readonly moments: readonly Moment[];
-  /** What each machine said, for each of its starts. */
+  /** The reports of each machine, one for each start. */
   readonly said: Readonly<Record<string, readonly string[]>>;
   /** `layer status` while the first node could not be drained. */
   readonly held: PoolProgress;
@@ -86,7 +86,7 @@ function startController({ folder, kubeconfig }: Programs): AsyncDisposable {
   };
 }
 
-/** What `layer status` says of the pool. */
+/** The output of `layer status` for the pool. */
 async function layerStatus({ kubeconfig }: Programs): Promise<PoolProgress> {
   const argv = [bundlePath, 'layer', 'status', '--kubeconfig', kubeconfig, '--format', 'json'];
   const { promise, resolve } = Promise.withResolvers<string>();

@@ -8,14 +8,14 @@ import { GuestError, openSerialLog, type SerialLog } from './serial-log.ts';
 
 /** A running guest. Disposing of it cuts its power, so a test that fails leaves none behind. */
 export interface Guest extends AsyncDisposable {
-  /** The first serial port, ttyS0: boot loader, kernel and whatever writes to /dev/console. */
+  /** The first serial port, ttyS0: boot loader, kernel and other writers to /dev/console. */
   readonly console: SerialLog;
-  /** The second serial port, ttyS1: what a live guest's job says, and the report of Lab CoreOS. */
+  /** The second serial port, ttyS1: output of a live guest's job, and the report of Lab CoreOS. */
   readonly job: SerialLog;
   /** Ends the guest at once, as pulling its plug does; resolves when it is gone. */
   readonly powerCut: () => Promise<void>;
   /**
-   * Resolves when the guest has powered off or asked for a reboot, which ends it too.
+   * Resolves when the guest has powered off or requested a reboot, which also ends it.
    *
    * @throws GuestError when QEMU failed or the deadline passed.
    */
@@ -31,7 +31,7 @@ const firmwareFolder = '/usr/share/OVMF';
 export function startGuest(shape: GuestShape, folder: string, name: string): Guest {
   const files = guestFiles(shape, join(folder, name));
   const { BOOTWRIGHT_GUEST_ACCEL: accelerator } = process.env;
-  // The kernel kills the guest when the test's process ends, in whatever way.
+  // The kernel kills the guest when the test's process ends in any way.
   const wrapped = ['--pdeathsig', 'KILL', '--', qemuProgram()];
   const child = spawn('setpriv', [...wrapped, ...qemuArguments(shape, files, accelerator)], {
     stdio: ['ignore', 'ignore', 'pipe'],

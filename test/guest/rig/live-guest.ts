@@ -30,11 +30,10 @@ interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'firmware'>
 }
 
 /**
- * As in the disk's grub.cfg: without what an emulated processor would spend time on for nothing. A
- * kernel that panics ends the guest at once, and with it whatever waits for the guest. Devices may
- * take their time on a busy machine, and so may the timer: a kernel that checks it panics at a load
- * of 20. Of units systemd shows only what fails: else it draws what it waits for three times a
- * second.
+ * As in the disk's grub.cfg, without options that cost an emulated processor time for nothing. A
+ * kernel panic ends the guest at once, and with it all waits for the guest. Devices and the timer
+ * may be slow on a busy machine: a kernel that checks the timer panics at a load of 20. systemd
+ * shows only failed units: otherwise it draws its waits three times a second.
  */
 export const emulated = [
   'audit=0 lsm=capability mitigations=off init_on_alloc=0 no_timer_check panic=-1',

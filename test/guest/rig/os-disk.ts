@@ -39,7 +39,7 @@ export async function writeOnBoot(disk: string, path: string, text: string): Pro
 }
 
 /**
- * What is in the folder of an installed disk from which the first boot takes its network:
+ * The content of the folder of an installed disk with the network of the first boot:
  * `/INODE/MODE/…/NAME/…`.
  */
 export const keyfilesOn = async (disk: string): Promise<string> =>

@@ -7,7 +7,7 @@ export type Firmware = 'bios' | 'uefi';
  */
 export interface GuestDisk {
   readonly path: string;
-  /** At most 20 letters, digits and hyphens; virtio carries no more. */
+  /** At most 20 letters, digits and hyphens: the limit of virtio. */
   readonly serial: string;
   /**
    * `read-only`, `kept` between guests, or `throwaway`: written to, and forgotten when the guest
@@ -130,8 +130,8 @@ function diskArguments(disk: GuestDisk, index: number, { variables }: GuestShape
   const drive = `if=none,id=${id},file=${disk.path},format=raw,cache=unsafe,${writes[disk.writes]}`;
   const sector = disk.sectorBytes ?? 512;
   const blocks = `logical_block_size=${sector},physical_block_size=${sector}`;
-  // OVMF lets QEMU's order of disks win over its own boot entries, so where these are kept there is
-  // none.
+  // OVMF prefers QEMU's order of disks over its own boot entries, so there is no order if entries
+  // are kept.
   const order = variables === undefined ? `bootindex=${index + 1},` : '';
   const shared = `drive=${id},${order}${blocks}`;
   const device =

@@ -5,23 +5,23 @@ export class GuestError extends Error {
   override readonly name = 'GuestError';
 }
 
-/** What one serial port of a guest said so far, and will say. */
+/** The output of one serial port of a guest, so far and later. */
 export interface SerialLog {
   readonly path: string;
   /** All of it, without the terminal's control sequences. */
   readonly text: () => string;
   /**
-   * The first line that matches, once it is complete, said before or after the call.
+   * The first complete line that matches, printed before or after the call.
    *
-   * @throws GuestError when the guest or its job ends, falls into the emergency shell or says no such
-   * line in time.
+   * @throws GuestError when the guest or its job ends, falls into the emergency shell or prints no
+   * such line in time.
    */
   readonly waitForLine: (pattern: RegExp, deadlineSeconds: number) => Promise<string>;
 }
 
 /**
- * Reads a serial log that QEMU writes, until `ended` gives what QEMU had to say at its end. A system
- * that gives up says so on the console alone: `others` are the logs that are read for that too.
+ * Reads a serial log that QEMU writes, until `ended` resolves with the last output of QEMU. A
+ * system that gives up prints that only on the console: `others` are the logs that are read for it.
  */
 export function openSerialLog(
   path: string,
