@@ -41,7 +41,7 @@ it('printWaiting prints nothing for work that fails immediately', async () => {
   expect(shown).toEqual([]);
 });
 
-it('limits a wait by any time that is left, also by a part of a millisecond', () => {
+it('accepts limits with fractions of a millisecond, and very long ones', () => {
   const stop = new AbortController();
   for (const limit of [1234.5, 0.2, Number.MAX_SAFE_INTEGER])
     expect(limitedBy(stop.signal, limit).aborted).toBe(false);

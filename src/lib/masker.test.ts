@@ -86,7 +86,7 @@ describe('the masker', () => {
     expect(mask('at https://user:password@api.lab.example.com:6443')).toBe('at ***');
   });
 
-  it('leaves the keys of a secret file, and takes out all of its values', () => {
+  it('masks the values of a secret file and not its keys', () => {
     const { mask } = maskerOf(
       'password: hello-world-is-my-pass\nname: hunter2-hunter2-hunter2\n"auth": "dXNlcjpwYXNzd29yZA==",\n',
     );

@@ -114,7 +114,7 @@ describe('routes over HTTP', () => {
   });
 
   it.each(['[fd00:0:0:0::10]:80', '[::ffff:10.0.0.1]:8090', '[fe80::1%eth0]', ''])(
-    'answers a client that writes its host as %j',
+    'accepts the Host header %j',
     async (host) => {
       await using own = await serving();
       const asking = await own.open(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -132,7 +132,7 @@ describe('routes over HTTP', () => {
     expect(await status(await own.open(text))).toBe('HTTP/1.1 400 Bad Request');
   });
 
-  it('says why it refuses two hosts, and stores no refusal', async () => {
+  it('gives the reason for refusing two Host headers, with no-store', async () => {
     await using own = await serving();
     const asking = await own.open(request('GET /healthz', 'Host: evil.example'));
     const answer = await until(asking, 'more than one Host');
@@ -174,7 +174,7 @@ describe('bodies of requests', () => {
     expect(own.notes).toEqual([]);
   });
 
-  it('are refused so that a client that sends all of its body first has the answer', async () => {
+  it('keep the connection of a refused client that is still sending its body', async () => {
     await using own = await serving();
     const sending = await own.open(request('PUT /size', `Content-Length: ${64 * 65_536}`));
     const answer = status(sending);

@@ -480,7 +480,7 @@ describe('a change after a decision', () => {
     expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
   });
 
-  it('no serving request is approved for an address that another node got right before', async () => {
+  it('approves no serving request for an address that another node got right before', async () => {
     const { kube, guest, pass } = atWork();
     await pass();
     reportBootstrap(kube, 'Rebooting');

@@ -167,7 +167,7 @@ describe('writerFailure for recorded output of coreos-installer', () => {
     expect(why).toContain('Disk in use');
   });
 
-  it('that it was killed, or has panicked', () => {
+  it('reports the end of a writer that was killed or has panicked', () => {
     const killed = hostFailure('command.failed', 'coreos-installer was ended by SIGKILL', {
       context: { signal: 'SIGKILL' },
     });
