@@ -1,5 +1,4 @@
 // Each block of a guide is used by a suite, or listed here with the reason why it is not.
-import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -105,15 +104,6 @@ describe('a block of a guide', () => {
 });
 
 describe('a block that is only shown', () => {
-  it.each(reasons.filter(([, begin]) => begin.startsWith('npm')))(
-    'of %s, %s, has options that scripts/image.ts accepts',
-    (page, begin) => {
-      const [, words = ''] = shownOn(page, begin).split(' -- ');
-      const argv = [join(top, 'scripts/image.ts'), ...words.split(' '), '--help'];
-      expect(execFileSync(process.execPath, argv).toString()).toMatch(/^usage: /);
-    },
-  );
-
   it('contains valid settings', () => {
     const text = shownOn('docs/guides/first-installation.md', 'disk:');
     const { config } = checkConfig([fileLayer({ path: 'host.yaml', text })]);
