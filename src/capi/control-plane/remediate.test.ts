@@ -5,9 +5,11 @@ import {
   type ApiCondition,
   type BootstrapConfig,
   type ControlPlaneSpec,
+  capiNames,
   type Machine,
   ownNames,
 } from '../api.ts';
+import type { Stage } from '../../model/stage.ts';
 import { type Remediations, remediations, toBeFollowed } from './remediate.ts';
 import { viewOf } from './view.ts';
 
@@ -34,6 +36,12 @@ interface Master {
   /** Its infrastructure reports the address of the master with this index. */
   readonly hasAddressOf?: number;
   readonly isBootstrap?: boolean;
+  /** The last stage that its host reported. */
+  readonly stage?: Stage;
+  /** A person has annotated its Machine to be replaced. */
+  readonly isChosen?: boolean;
+  /** Age of its Machine in seconds. */
+  readonly age?: number;
   readonly conditions?: readonly ApiCondition[];
   readonly remediationFor?: { readonly at: string; readonly retry: number };
 }
@@ -47,6 +55,9 @@ interface World {
   /** Members of etcd whose host is gone. */
   readonly strangers?: number;
   readonly knowsEtcd?: boolean;
+  readonly isPaused?: boolean;
+  readonly isDeleting?: boolean;
+  readonly hasAssets?: boolean;
 }
 
 const addressOf = (index: number): string => `192.0.2.${index + 1}`;
@@ -64,9 +75,11 @@ function machineOf(master: Master, index: number): Machine {
       namespace: 'shop',
       uid: `uid-${index}`,
       ...(master.isDeleting === true ? { deletionTimestamp: at } : {}),
+      ...(master.age === undefined ? {} : { creationTimestamp: ago(master.age) }),
       ownerReferences: [owner],
       annotations: {
         ...(master.isBootstrap === true ? { [ownNames.role]: 'bootstrap' } : {}),
+        ...(master.isChosen === true ? { [capiNames.remediate]: '' } : {}),
         ...(remediationFor && { [ownNames.remediationFor]: JSON.stringify(record) }),
       },
     },
@@ -87,6 +100,7 @@ function machineOf(master: Master, index: number): Machine {
 
 function seenOf(world: World) {
   const { masters, isComplete = true, remediates, strangers = 0, knowsEtcd = true } = world;
+  const { isPaused = false, isDeleting = false, hasAssets = true } = world;
   const controlPlane = controlPlaneOf(world.spec);
   const machines = masters.map(machineOf);
   const nodes = masters.flatMap(({ isReady = true, isNode = true }, index) => ({
@@ -112,29 +126,42 @@ function seenOf(world: World) {
     ...(remediates === undefined ? {} : { [ownNames.remediation]: recordOf(remediates) }),
     ...(isComplete && { [ownNames.bootstrapComplete]: '' }),
   };
-  const metadata = { ...controlPlane.metadata, annotations, finalizers: [ownNames.finalizer] };
-  const configs = machines.map(({ metadata: { name } }): BootstrapConfig => ({
-    metadata: { name },
-    spec: { agent: { image: 'x' } },
-  }));
+  const metadata = {
+    ...controlPlane.metadata,
+    annotations,
+    finalizers: [ownNames.finalizer],
+    ...(isDeleting ? { deletionTimestamp: at } : {}),
+  };
+  const configs = machines.map(({ metadata: { name } }, index): BootstrapConfig => {
+    const stage = masters[index]?.stage;
+    return {
+      metadata: { name },
+      spec: { agent: { image: 'x' } },
+      ...(stage === undefined
+        ? {}
+        : { status: { progress: { stage, stageStartedAt: at, updatedAt: at, attempt: 1 } } }),
+    };
+  });
   return {
     view: viewOf(
       {
         controlPlane: { ...controlPlane, metadata },
         cluster: {
           metadata: { name: 'demo' },
-          spec: { controlPlaneEndpoint: { host: 'api', port: 6443 } },
+          spec: { controlPlaneEndpoint: { host: 'api', port: 6443 }, paused: isPaused },
           status: { initialization: { infrastructureProvisioned: true } },
         },
         machines,
         configs,
-        assets: {
-          metadata: {
-            name: 'assets',
-            annotations: { [ownNames.inputsHash]: '1', [ownNames.generatedAt]: at },
-            ownerReferences: [owner],
-          } as Machine['metadata'],
-        },
+        assets: hasAssets
+          ? {
+              metadata: {
+                name: 'assets',
+                annotations: { [ownNames.inputsHash]: '1', [ownNames.generatedAt]: at },
+                ownerReferences: [owner],
+              } as Machine['metadata'],
+            }
+          : undefined,
         kubeconfig: { metadata: { name: 'kubeconfig' } },
       },
       now,
@@ -184,7 +211,37 @@ describe('a master that a MachineHealthCheck has marked', () => {
       { masters: [{ ...bad, isBootstrap: true }, good, good] },
       ['begin m0 0'],
     ],
+    ...(['Joined', 'Done'] as const).map((stage): [string, World, readonly string[]] => [
+      `is replaced as a bootstrap host without a node that reported ${stage}`,
+      { masters: [{ ...bad, isBootstrap: true, isNode: false, stage }, good, good] },
+      ['begin m0 0'],
+    ]),
     ['is not replaced as the only master', { masters: [bad], spec: { replicas: 1 } }, [refused]],
+    [
+      'is not replaced while the Cluster is paused',
+      { masters: [bad, good, good], isPaused: true },
+      [],
+    ],
+    [
+      'is not replaced while the control plane is being deleted',
+      { masters: [bad, good, good], isDeleting: true },
+      [],
+    ],
+    [
+      'is not replaced without the files of the installer',
+      { masters: [bad, good, good], hasAssets: false },
+      [],
+    ],
+    [
+      'is not replaced by a failed health check alone',
+      { masters: [{ conditions: [condition('HealthCheckSucceeded', 'False')] }, good, good] },
+      [],
+    ],
+    [
+      'is not reported as healthy without a request for its replacement',
+      { masters: [{ conditions: [condition('HealthCheckSucceeded', 'True')] }, good, good] },
+      [],
+    ],
     [
       'is not replaced while another Machine is being deleted',
       { masters: [bad, good, { ...good, isDeleting: true }] },
@@ -321,6 +378,36 @@ describe('a master that a MachineHealthCheck has marked', () => {
     expect(decided(world)).toEqual(expected);
   });
 
+  it.each<[string, Master, Master]>([
+    ['that a person has chosen', { age: 9 }, { isChosen: true, isNode: true, age: 1 }],
+    ['without a node', { age: 9 }, { isNode: false, age: 1 }],
+    ['that is older', { age: 1 }, { age: 9 }],
+    ['that a person has chosen, before one without a node', { isNode: false }, { isChosen: true }],
+  ])('gives way to one %s', (_, other, first) => {
+    const mark = { isMarked: true, isMember: true };
+    for (const order of [0, 1]) {
+      const pair = [
+        { ...mark, ...other },
+        { ...mark, ...first },
+      ];
+      const masters = order === 0 ? pair : pair.toReversed();
+      const { reports } = remediationsIn({ masters: [...masters, good], knowsEtcd: false });
+      const names = reports.map(({ machine }) => machine.metadata.name);
+      expect(names).toEqual(order === 0 ? ['m1', 'm0'] : ['m0', 'm1']);
+    }
+  });
+
+  it('says how often it was replaced', () => {
+    const tried = { ...bad, remediationFor: { at: ago(3600), retry: 3 } };
+    expect(remediationsIn({ masters: [tried, good, good] }).reports[0]?.check?.message).toMatch(
+      /^replaced 4 times within/,
+    );
+  });
+
+  it('keeps its record until the replacement exists', () => {
+    expect(decided({ masters: [good, good], remediates: 9 })).toEqual([]);
+  });
+
   it('passes its record to the replacement', () => {
     const { view } = seenOf({ masters: [good, good], remediates: 9 });
     expect(toBeFollowed(view)).toBe(recordOf(9));
@@ -330,9 +417,11 @@ describe('a master that a MachineHealthCheck has marked', () => {
     const world: World = { masters: [bad, good, { isReady: false }] };
     const [report] = remediationsIn(world).reports;
     const said = { ...marks[1], ...report?.check } as ApiCondition;
-    const conditions = [condition('HealthCheckSucceeded', 'False'), said];
-    expect(
-      decided({ masters: [{ isReady: false, conditions }, good, { isReady: false }] }),
-    ).toEqual([]);
+    const after = (last: ApiCondition) => {
+      const conditions = [condition('HealthCheckSucceeded', 'False'), last];
+      return decided({ masters: [{ isReady: false, conditions }, good, { isReady: false }] });
+    };
+    expect(after(said)).toEqual([]);
+    expect(after({ ...said, message: 'an earlier one' })).toEqual([refused]);
   });
 });
