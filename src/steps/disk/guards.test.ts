@@ -14,6 +14,7 @@ import {
   otherSystems,
   sharedWith,
   diskReadiness,
+  hasOtherSystem,
   smallestDiskBytes,
   twinsOf,
 } from './guards.ts';
@@ -54,6 +55,33 @@ describe('diskReadiness', () => {
     ['bcache', blockDevice('sda', {}, [blockDevice('bcache0')]), {}, 'disk.busy'],
   ])('checks %s', (...[, disk, state, code]) => {
     expect(diskReadiness(disk, { willBeCleaned: true, ...state }).problem?.code).toBe(code);
+  });
+
+  it.each<[BlockDevice, Readonly<Record<string, unknown>>]>([
+    [blockDevice('sda', { isReadOnly: true }), { disk: '/dev/sda' }],
+    [live, { disk: '/dev/sda', holder: '/dev/sda1' }],
+    [
+      blockDevice('sda', { sizeBytes: 7 }),
+      { disk: '/dev/sda', sizeBytes: 7, neededBytes: 4_294_967_296 },
+    ],
+  ])('gives the facts of its problem: %#', (disk, context) => {
+    expect(diskReadiness(disk, { willBeCleaned: true }).problem?.context).toEqual(context);
+  });
+
+  it('remarks what will be removed and what stays', () => {
+    const disk = blockDevice('sda', {}, [
+      partition('sda1', {}, [volume]),
+      partition('sda2', { mountpoints: ['/data'] }),
+      blockDevice('dm-1', medium),
+    ]);
+    expect(diskReadiness(disk, { willBeCleaned: true }).remarks).toEqual([
+      '/dev/mapper/vg-a (lvm) uses it; it will be removed',
+      '/dev/mapper/agentboot (dm) uses it; it will be removed',
+    ]);
+    expect(diskReadiness(disk, { willBeCleaned: true, keepsPartitions: true }).remarks).toEqual([
+      '/dev/mapper/agentboot is mounted on /run/media/iso; it stays',
+      '/dev/mapper/agentboot (dm) uses it; it stays',
+    ]);
   });
 
   it('names all holders of the disk', () => {
@@ -115,6 +143,37 @@ describe('otherSystems', () => {
     expect(found([own, other], own, [other])).toEqual([]);
     const stopped = { ...other, children: other.children.map((one) => ({ ...one, children: [] })) };
     expect(found([blockDevice('sda'), stopped], blockDevice('sda'))).toEqual(['/dev/sdb3 boot']);
+  });
+
+  it.each([
+    ['of another file system', { fsType: 'ext4', label: 'any:md-boot' }],
+    ['with a longer name', { fsType: 'linux_raid_member', label: 'any:md-boot2' }],
+    ['of a named host', { fsType: 'linux_raid_member', label: 'h:any:md-boot' }],
+  ])('ignores a label %s that only resembles half of a mirror', (_, member) => {
+    const other = blockDevice('sdb', {}, [partition('sdb1', member)]);
+    expect(found([install, other], install)).toEqual([]);
+  });
+
+  it('finds them on a twin when no partition has a GUID', () => {
+    const path = (kname: string) =>
+      blockDevice(kname, { serial: 'S1', wwn: '0x60' }, [
+        partition(`${kname}1`, { label: 'boot', partUuid: '' }),
+      ]);
+    expect(found([path('sda'), path('sdb')], path('sda'))).toEqual(['/dev/sdb1 boot']);
+  });
+
+  it('finds them behind a multipath device', () => {
+    const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath', label: 'boot' });
+    const paths = ['sdb', 'sdc'].map((name) => blockDevice(name, {}, [multipath]));
+    expect(found([install, ...paths], install)).toContain('/dev/mapper/mpatha boot');
+  });
+
+  it('are named by label or as half of a mirror', () => {
+    const [other] = mirrorOf(bootArray, 'sdb');
+    const systems = otherSystems([install, other!], install);
+    const { message, context } = hasOtherSystem(install, systems);
+    expect(message).toBe('/dev/md126 is labelled boot; /dev/sdb3 is half of a boot mirror');
+    expect(context).toEqual({ disk: '/dev/sda', devices: '/dev/md126 /dev/sdb3' });
   });
 
   it('ignores loop devices', () => {
@@ -249,6 +308,31 @@ describe('decideExtraDisk', () => {
     ['/dev/sdf', '/dev/sdf1 is in use as swap'],
   ])('refuses %s: %s', (path, message) => {
     expect(decide(roots, path, target)).toMatchObject({ code: 'disk.extra-refused', message });
+  });
+
+  it('refuses another disk under the name of one, and passes other errors on', () => {
+    const disks = { roots: [target, blockDevice('sdb', { serial: 'S1' })], disk: target };
+    const wanted = targetOf(deviceAt(disks.roots, '/dev/sdb')!);
+    expect(decideExtraDisk(disks, { ...wanted, serial: 'S2' }, new Map())).toMatchObject({
+      code: 'disk.extra-refused',
+      message: expect.stringContaining('/dev/sdb') as string,
+    });
+    const broken = {
+      ...wanted,
+      get serial(): string {
+        throw new TypeError('a bug');
+      },
+    };
+    expect(() => decideExtraDisk(disks, broken, new Map())).toThrow(TypeError);
+  });
+
+  it('refuses the array that is installed to by a member of it', () => {
+    const array = blockDevice('md127', { type: 'raid1' });
+    const members = ['sda', 'sdb'].map((name) => blockDevice(name, {}, [array]));
+    expect(decide(members, '/dev/sda', array)).toMatchObject({ message: 'it is the install disk' });
+    expect(decide(members, '/dev/md127', members[0]!)).toMatchObject({
+      message: 'it is the install disk',
+    });
   });
 
   it('refuses a path of the multipath device that is installed to', () => {
