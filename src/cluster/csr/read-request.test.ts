@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { forgedBytes } from '../../../test/support/forged-bytes.ts';
 import {
   alternativeNames,
+  Extension,
   pkcs10,
   type RequestWishes,
   signingRequestObject,
@@ -33,6 +34,7 @@ describe('readRequest', () => {
     ['approved', 'serving', 'Approved', false],
     ['denied', 'client', 'Denied', false],
     ['denied', 'client', 'Failed', false],
+    ['pending', 'client', 'Other', true],
   ])(
     'reads a request that is %s, for purpose %s (condition %s), with a claim: %j',
     async (...row) => {
@@ -52,6 +54,11 @@ describe('readRequest', () => {
     [
       'a user outside the node-bootstrapper group',
       { spec: { groups: ['system:authenticated'] } },
+      'requestor',
+    ],
+    [
+      'a group missing',
+      { spec: { groups: [nodeBootstrapper.groups[0], 'system:authenticated'] } },
       'requestor',
     ],
     [
@@ -100,6 +107,41 @@ describe('readRequest', () => {
   ])('refuses a request for %s (%s)', async (...[, purpose, wishes, cause]) => {
     const read = readRequest(signingRequestObject(purpose, await pkcs10(wishes)));
     expect(read).toMatchObject({ cause, claim: undefined });
+  });
+
+  it.each<[string, (pem: string) => string]>([
+    ['text before it', (pem) => `x${pem}`],
+    ['text after it', (pem) => `${pem}x`],
+    ['bits that base64 drops', (pem) => pem.replace('-----END', '=\n-----END')],
+    ['a second request', (pem) => pem + pem],
+    ['more than 21 KiB', (pem) => pem.padEnd(16_129)],
+  ])('refuses a request with %s', async (_, change) => {
+    const read = readRequest(signingRequestObject('client', change(await pkcs10())));
+    expect(read).toMatchObject({ cause: 'unreadable', claim: undefined });
+  });
+
+  it('reads a request with blanks around it, of up to 21 KiB', async () => {
+    const pem = ` \n${await pkcs10()}`.padEnd(16_128);
+    expect(readRequest(signingRequestObject('client', pem)).claim).toMatchObject({ node: 'm0' });
+  });
+
+  it.each([1, 5, 17])('refuses an IP address of %i bytes', async (length) => {
+    const value = Buffer.alloc(length, 1);
+    const names = Buffer.concat([Buffer.from([0x30, length + 2, 0x87, length]), value]);
+    const extensions = [new Extension('2.5.29.17', false, names)];
+    const read = readRequest(signingRequestObject('serving', await pkcs10({ extensions })));
+    expect(read).toMatchObject({ cause: 'unreadable', claim: undefined });
+  });
+
+  it('keeps the user of a serving request alone', async () => {
+    const pem = await pkcs10();
+    expect(readRequest(signingRequestObject('serving', pem)).servedUser).toBe('system:node:m0');
+    expect(readRequest(signingRequestObject('client', pem)).servedUser).toBeUndefined();
+    const spec = { username: 7 };
+    expect(readRequest(signingRequestObject('serving', pem, { spec }))).toMatchObject({
+      servedUser: undefined,
+      cause: 'signer',
+    });
   });
 
   it.each([
