@@ -193,6 +193,28 @@ describe('roll out', () => {
     expect(chosen()).toEqual(['m0']);
   });
 
+  it.each<[string, boolean, readonly boolean[], boolean]>([
+    ['shows neither etcd nor its pods', false, [], true],
+    ['shows pods of etcd alone', false, [true, false], false],
+    ['shows etcd without pods', true, [], false],
+  ])('of a cluster that %s changes a master: %#', async (...given) => {
+    const [, hasEtcd, health, isChanged] = given;
+    const { kube, start, advance, chosen } = setUp([pool('master')], masters);
+    if (hasEtcd) kube.put(etcds, { metadata: { name: 'cluster' } });
+    for (const [at, isHealthy] of health.entries()) kube.put(pods, member(`m${at}`, isHealthy));
+    void start();
+    await advance();
+    expect(chosen()).toEqual(isChanged ? ['m0'] : []);
+  });
+
+  it('changes the only master, whatever its etcd member is', async () => {
+    const { kube, start, advance, chosen } = setUp([pool('master')], masters.slice(0, 1));
+    kube.put(etcds, { metadata: { name: 'cluster' } }).put(pods, member('m0', false));
+    void start();
+    await advance();
+    expect(chosen()).toEqual(['m0']);
+  });
+
   it.each<[string, number, readonly boolean[], boolean]>([
     ['all five', 5, [true, true, true, true, true], true],
     ['four of five', 5, [true, true, true, true, false], true],
@@ -218,8 +240,8 @@ describe('roll out', () => {
     ['is paused', {}, { paused: true }],
     ['is being deleted', { deletionTimestamp: '2026-01-01T00:00:00Z' }, {}],
   ])('does not change further nodes once the pool %s', async (_, metadata, spec) => {
-    const { kube, start, advance, chosen, finish } = setUp([pool('master')], masters);
-    void start();
+    const { kube, stop, start, advance, chosen, finish } = setUp([pool('master')], masters);
+    const ended = start();
     await advance();
     const { metadata: named, spec: old } = pool('master');
     kube.put(machineConfigPools, {
@@ -229,6 +251,24 @@ describe('roll out', () => {
     finish('m0');
     await advance();
     expect(chosen()).toEqual(['m0']);
+    stop.abort(new Error('stop'));
+    const status = expect.stringContaining('pool master: the pool is') as string;
+    expect((await ended).events).toContainEqual(
+      expect.objectContaining({ type: 'wait.updated', status }),
+    );
+  });
+
+  it('reports who runs a pool again when it was deleted meanwhile', async () => {
+    const { kube, stop, start, advance } = setUp([pool('worker')], [node('w0', 'worker')]);
+    const ended = start();
+    await advance();
+    kube.drop({ kind: machineConfigPools, name: 'worker' });
+    await advance();
+    kube.put(machineConfigPools, pool('worker'));
+    await advance();
+    stop.abort(new Error('stop'));
+    const owner = 'info: pool worker: bootwright node controller runs this pool';
+    expect((await ended).notes.filter((note) => note === owner)).toHaveLength(2);
   });
 
   it('continues with the next node when one is deleted during its change', async () => {
