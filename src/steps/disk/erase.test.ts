@@ -93,16 +93,20 @@ describe('disk/check-erase', () => {
     ]);
   });
 
-  it.each([undefined, '', 'S2', 's1', '/dev/sda'])(
-    'refuses the confirmation %j',
-    async (confirm) => {
-      expect((await check(confirm)).failure).toMatchObject({
-        code: 'disk.not-confirmed',
-        message: expect.stringContaining('/dev/sda (21.5 GB, S1)') as string,
-        hint: expect.stringContaining('--confirm "S1"') as string,
-      });
-    },
-  );
+  it.each<[string | undefined, string]>([
+    [undefined, '/dev/sda (21.5 GB, S1) is not confirmed'],
+    ...['', 'S2', 's1', '/dev/sda'].map((confirm): [string, string] => [
+      confirm,
+      `--confirm ${confirm} is not what /dev/sda (21.5 GB, S1) is named by`,
+    ]),
+  ])('refuses the confirmation %j', async (confirm, why) => {
+    expect((await check(confirm)).failure).toMatchObject({
+      code: 'disk.not-confirmed',
+      message: `nothing was erased: ${why}`,
+      hint: expect.stringContaining('--confirm "S1"') as string,
+      context: { disk: '/dev/sda' },
+    });
+  });
 
   it.each([
     ['--save-partlabel', 'data'],
@@ -110,7 +114,11 @@ describe('disk/check-erase', () => {
   ])('refuses settings that keep partitions: %s %s', async (...writerArgs) => {
     const host = hostWith(sda).withFile('/w.yaml', 'save-partindex: [5]\n');
     const { failure } = await check('S1', { host, config: { image: { writerArgs } } });
-    expect(failure).toMatchObject({ code: 'disk.keeps-partitions', kind: 'input' });
+    expect(failure).toMatchObject({
+      code: 'disk.keeps-partitions',
+      kind: 'input',
+      context: { disk: '/dev/sda' },
+    });
   });
 
   const small = { ...sda, sizeBytes: gibibyte };
@@ -159,6 +167,11 @@ describe('distinctName', () => {
       'eui.01',
     ],
     ['its path when no identifier is unique', [{ ...nvme, wwn: 'eui.02' }, twin], '/dev/nvme0n1'],
+    [
+      'its path when one of two others has the same WWN',
+      [{ ...nvme, wwn: 'eui.02' }, twin, { ...twin, kname: 'nvme0n3', wwn: 'eui.03' }],
+      '/dev/nvme0n1',
+    ],
     ['its path without identifiers', [blockDevice('loop0')], '/dev/loop0'],
   ])('is %s', (_what, [disk, ...others], name) => {
     expect(distinctName({ roots: [disk, ...others], disk })).toBe(name);
@@ -186,6 +199,18 @@ describe('disk/erase', () => {
     expect(notes.slice(1)).toEqual(
       [40, 80, 100].map((percent) => `info: ${percent} % of /dev/sda is erased`),
     );
+  });
+
+  it('reports each percent once, and ends with the last block', async () => {
+    const large = { ...sda, sizeBytes: 800 * gibibyte };
+    const host = hostWith(large);
+    const { notes } = await erased(host, large);
+    expect(notes.slice(1)).toEqual(
+      Array.from({ length: 100 }, (_, at) => `info: ${at + 1} % of /dev/sda is erased`),
+    );
+    expect(erasing(host).at(-1)).toEqual(blkdiscard('--zeroout', 792 * gibibyte, 8 * gibibyte));
+    const huge = { ...sda, sizeBytes: 1600 * gibibyte };
+    expect((await erased(hostWith(huge), huge)).notes).toHaveLength(101);
   });
 
   it('uses secure discard when the disk supports it', async () => {
@@ -242,10 +267,16 @@ describe('disk/erase', () => {
   );
 
   it('fails when a signature is left on the disk', async () => {
-    const host = hostWith(sda).on(['wipefs', '--noheadings', rest]).prints('gpt 0x200');
+    const host = hostWith(sda).on(['wipefs', '--noheadings', rest]).prints('gpt 0x200\n');
     const { failure, method } = await erased(host, sda);
-    expect(failure).toMatchObject({ code: 'disk.not-wiped' });
+    expect(failure).toMatchObject({
+      code: 'disk.not-wiped',
+      message: '/dev/sda was not erased: it still has gpt 0x200',
+      context: { disk: '/dev/sda' },
+    });
     expect(method).toBeUndefined();
+    const blank = hostWith(sda).on(['wipefs', '--noheadings', rest]).prints('\n');
+    expect((await erased(blank, sda)).method).toBe('zeros');
   });
 
   it.each<[string, () => FakeHost]>([
@@ -279,24 +310,31 @@ describe('disk/erase', () => {
           reads += 1;
           return lsblkOutput(reads < polls ? nvme : later);
         });
-      const { failure, method } = await erased(host, nvme);
+      const { failure, method, notes } = await erased(host, nvme);
       expect({ failure, method }).toMatchObject({ failure: { code }, method: undefined });
+      // Another disk, or a user of it, is not a method that the drive refuses.
+      const next = notes.filter((note) => note.includes('continuing with the next way'));
+      expect(next).toHaveLength(command.includes('--zeroout') ? 1 : 0);
       expect(lines(host).filter((line) => line.startsWith(command))).toEqual([]);
     }
   });
 
   it('waits until the sanitize operation is done', async () => {
     const host = nvmeHost({ sanicap: 3 }, ['0x101', '0x2', '0x2', '0x101']);
-    const { method } = await erased(host, nvme);
+    const { method, events } = await erased(host, nvme);
     expect(method).toBe('nvme-sanitize');
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'wait.updated', status: '35 % is erased' }),
+    );
     expect(erasing(host)).toEqual([['nvme', 'sanitize', '/dev/nvme0n1', '--sanact=2']]);
     expect(host.ran.filter(([, word]) => word === 'sanitize-log')).toHaveLength(4);
   });
 
   it('waits for a sanitize operation of an earlier run without writing', async () => {
     const host = nvmeHost({ sanicap: 2 }, ['0x2', '0x2', '0x101']);
-    const { method } = await erased(host, nvme);
+    const { method, notes } = await erased(host, nvme);
     expect(method).toBe('nvme-sanitize');
+    expect(notes).toEqual(['info: /dev/nvme0n1 erases itself since an earlier run']);
     expect(erasing(host)).toEqual([]);
     expect(host.ran.filter(([program, word]) => program === 'wipefs' && word === '--all')).toEqual(
       [],
@@ -326,6 +364,18 @@ describe('disk/erase', () => {
       '--sanact=4',
       '--ses=1',
     ]);
+    // A format ends with its command.
+    expect(host.ran.filter(([, word]) => word === 'sanitize-log')).toHaveLength(1);
+  });
+
+  it('counts lines of namespaces, and asks for detached ones only where there may be some', async () => {
+    const host = nvmeHost({ sanicap: 2 }, ['0x101'], '[   0]:0x1 [attached]');
+    expect((await erased(host, nvme)).method).toBe('nvme-sanitize');
+    expect(host.ran).toContainEqual(['nvme', 'list-ns', '/dev/nvme0n1']);
+  });
+
+  it('uses no method for the whole drive when it lists no namespace', async () => {
+    expect((await erased(nvmeHost({ sanicap: 3 }, ['0x101'], 'none'), nvme)).method).toBe('zeros');
   });
 
   it('does not erase another namespace of the drive', async () => {
@@ -393,13 +443,15 @@ describe('parseSanitizeLog', () => {
     ['done with deallocated blocks', sanitizeLog('0x4'), false, true, 99],
     ['running', sanitizeLog('0x2', '23297 (35.548401%)'), true, false, 35],
     ['running with a count of overwrite passes', sanitizeLog('0xa', '0'), true, false, 0],
+    ['running after another one', sanitizeLog('0x102'), true, false, 99],
+    ['without blanks', '(SPROG):65535\n(SSTAT):0x101', false, true, 99],
     ['failed', sanitizeLog('0x3'), false, false, 99],
   ])('reads a status: %s', (...[, text, isRunning, isDone, percent]) => {
     expect(parseSanitizeLog(text)).toEqual({ isRunning, isDone, percent });
   });
 
-  it('refuses other output', () => {
-    expect(() => parseSanitizeLog('sanitize status: ok')).toThrow(/sanitize/);
+  it.each(['sanitize status: ok', '(SPROG) : 1', '(SSTAT) : 0x101'])('refuses %j', (text) => {
+    expect(() => parseSanitizeLog(text)).toThrow(/sanitize/);
   });
 });
 
