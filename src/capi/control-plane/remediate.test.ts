@@ -52,6 +52,8 @@ interface World {
   readonly isComplete?: boolean;
   /** The annotation of the control plane names the master with this index, or one that is gone. */
   readonly remediates?: number;
+  /** The text of that annotation. */
+  readonly record?: string;
   /** Members of etcd whose host is gone. */
   readonly strangers?: number;
   readonly knowsEtcd?: boolean;
@@ -69,6 +71,11 @@ const owner = { apiVersion: 'x', kind: 'x', name: 'demo', uid: controlPlaneUid, 
 function machineOf(master: Master, index: number): Machine {
   const { remediationFor, isMarked = false, isNode = true, hasAddressOf } = master;
   const record = { machine: 'm9', uid: 'uid-9', ...remediationFor };
+  const annotations = {
+    ...(master.isBootstrap === true ? { [ownNames.role]: 'bootstrap' } : {}),
+    ...(master.isChosen === true ? { [capiNames.remediate]: '' } : {}),
+    ...(remediationFor && { [ownNames.remediationFor]: JSON.stringify(record) }),
+  };
   return {
     metadata: {
       name: `m${index}`,
@@ -77,11 +84,7 @@ function machineOf(master: Master, index: number): Machine {
       ...(master.isDeleting === true ? { deletionTimestamp: at } : {}),
       ...(master.age === undefined ? {} : { creationTimestamp: ago(master.age) }),
       ownerReferences: [owner],
-      annotations: {
-        ...(master.isBootstrap === true ? { [ownNames.role]: 'bootstrap' } : {}),
-        ...(master.isChosen === true ? { [capiNames.remediate]: '' } : {}),
-        ...(remediationFor && { [ownNames.remediationFor]: JSON.stringify(record) }),
-      },
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     spec: {
       clusterName: 'demo',
@@ -124,6 +127,7 @@ function seenOf(world: World) {
   };
   const annotations = {
     ...(remediates === undefined ? {} : { [ownNames.remediation]: recordOf(remediates) }),
+    ...(world.record === undefined ? {} : { [ownNames.remediation]: world.record }),
     ...(isComplete && { [ownNames.bootstrapComplete]: '' }),
   };
   const metadata = {
@@ -395,6 +399,16 @@ describe('a master that a MachineHealthCheck has marked', () => {
       const names = reports.map(({ machine }) => machine.metadata.name);
       expect(names).toEqual(order === 0 ? ['m1', 'm0'] : ['m0', 'm1']);
     }
+  });
+
+  it.each(['', 'no JSON', '{}', '{"uid":7}'])('ends a record that is %j', (record) => {
+    expect(decided({ masters: [good, good, good], record })).toEqual(['end']);
+    expect(toBeFollowed(seenOf({ masters: [good, good], record }).view)).toBeUndefined();
+  });
+
+  it('is not replaced when there is no other', () => {
+    const [report] = remediationsIn({ masters: [bad], spec: { replicas: 1 } }).reports;
+    expect(report?.check?.message).toBe('there is no other master');
   });
 
   it('says how often it was replaced', () => {
