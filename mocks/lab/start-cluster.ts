@@ -23,7 +23,7 @@ export interface StartedCluster extends AsyncDisposable {
   readonly end: () => Promise<readonly string[]>;
 }
 
-/** Covers the controller, which waits for the service for up to 20 seconds at a time, on a slow machine. */
+/** Covers a slow machine, and a controller that waits for the service for up to 20 seconds. */
 const JOB_LIMIT_MILLIS = 600_000;
 
 /** An interface's address, `10.0.0.1/8`, without its prefix length. */

@@ -253,7 +253,7 @@ function limitClients(
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
 }
 
-/** How long what a client still sends is discarded after its answer, so that it reads the answer. */
+/** How long the rest of a body is discarded, so that the client reads its answer. */
 const linger = seconds(10);
 
 function discardRest(incoming: IncomingMessage): void {
@@ -302,8 +302,8 @@ async function application({ routes, atOnce = 64 }: RoutesToServe, note: Note) {
   const options = { overrideGlobalObjects: false, autoCleanupIncoming: false } as const;
   const listener = getRequestListener(app.fetch, options);
   return (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    // The adapter refuses a host that a URL spells otherwise, `[fd00:0::10]`. No URL here is read for
-    // its host; a header that a route reads comes as it was sent.
+    // The adapter refuses a host that a URL spells otherwise, `[fd00:0::10]`. Nobody reads the host
+    // of a URL here; routes read the header as it was sent.
     incoming.headers.host = 'server';
     outgoing.once('finish', () => {
       discardRest(incoming);
