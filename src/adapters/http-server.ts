@@ -342,12 +342,17 @@ async function answerBy(
     if (incoming.headers.expect !== undefined) outgoing.writeContinue();
     // Not destroyed at the end, so that the client reads the answer.
     const chunks = incoming.iterator({ destroyOnReturn: false });
-    for (let length = 0; ;) {
-      const next: IteratorResult<Buffer> = await Promise.race([chunks.next(), stopped.promise]);
-      if (next.done === true) return;
-      length += next.value.length;
-      if (length > bodyLimit) throw tooLarge(bodyLimit);
-      yield next.value;
+    try {
+      for (let length = 0; ;) {
+        const next: IteratorResult<Buffer> = await Promise.race([chunks.next(), stopped.promise]);
+        if (next.done === true) return;
+        length += next.value.length;
+        if (length > bodyLimit) throw tooLarge(bodyLimit);
+        yield next.value;
+      }
+    } finally {
+      // Else the rest could not be discarded. Not awaited: it waits for a read that may not end.
+      void chunks.return?.();
     }
   };
   const answer = async (): Promise<Response> => {

@@ -174,13 +174,17 @@ describe('bodies of requests', () => {
     expect(own.notes).toEqual([]);
   });
 
-  it('keep the connection of a refused client that is still sending its body', async () => {
+  it.each([
+    ['by its length', `Content-Length: ${64 * 65_536}`, (chunk: string) => chunk],
+    ['while it comes', 'Transfer-Encoding: chunked', (chunk: string) => `10000\r\n${chunk}\r\n`],
+  ])('keep the connection of a client refused %s that is still sending', async (...given) => {
+    const [, header, encoded] = given;
     await using own = await serving();
-    const sending = await own.open(request('PUT /size', `Content-Length: ${64 * 65_536}`));
+    const sending = await own.open(request('PUT /size', header));
     const answer = status(sending);
     // The server discards what comes: the connection stays open while a client sends slowly.
     for (let count = 0; count < 64; count += 1) {
-      await new Promise((resolve) => sending.write('x'.repeat(65_536), resolve));
+      await new Promise((resolve) => sending.write(encoded('x'.repeat(65_536)), resolve));
       await pause(15); // sleeps: a client sends at its own pace
     }
     expect(await answer).toBe('HTTP/1.1 413 Payload Too Large');
