@@ -100,8 +100,8 @@ function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
 }
 
 /**
- * A large cluster and a service, for one controller: filled with nodes, and with requests of hosts
- * of unknown hosts.
+ * A large cluster and a service, for one controller: filled with nodes, and with requests of
+ * unknown hosts.
  */
 async function openControllerStage() {
   const rig = await startRig({ isAudited: true });

@@ -70,21 +70,14 @@ const ends: Readonly<Record<string, string>> = {
 export function readLog(text: string): LogDocument | undefined {
   const all = text.split('\n').flatMap((line) => Line.safeParse(jsonIn(line)).data ?? []);
   // A container that was started again adds to the log of its pod.
-  const lines = all.slice(
-    Math.max(
-      0,
-      all.findLastIndex(({ msg }) => msg === 'run started'),
-    ),
-  );
+  const begin = all.findLastIndex(({ msg }) => msg === 'run started');
+  const lines = all.slice(Math.max(0, begin));
   const [first] = lines;
   const last = lines.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const { role, version, run } = first;
-  const {
-    msg = '',
-    failure,
-    reason,
-  } = lines.findLast((line) => Object.hasOwn(ends, line.msg)) ?? {};
+  const end = lines.findLast((line) => Object.hasOwn(ends, line.msg));
+  const { msg = '', failure, reason } = end ?? {};
   const waits = waitsIn(lines);
   const named = lines.findLast(({ hint }) => hint !== undefined)?.hint;
   return {
