@@ -22,6 +22,8 @@ export const projectOf = (name: string, suite: VitestProject): TestProjectInline
       hookTimeout: timeout,
       // A busy machine makes what is waited for late, and a test that fails may take its time.
       expect: { poll: { timeout: timeout / 4 } },
+      // A failure that happens once in CI must show the value, not its first words.
+      chaiConfig: { truncateThreshold: 4000 },
     },
   };
 };

@@ -125,7 +125,7 @@ describe('by UEFI, with the image on a disk and another operating system in the 
   it('an agent with a wrong digest of the Ignition writes nothing', () => {
     const [run] = uefi.job.runs;
     expect(run?.output).toMatch(
-      /^failed: ignition\.wrong-digest: .*\nwhy: .*\nnext: .*\nlogs: .*\n$/,
+      /(?:^|\n)failed: ignition\.wrong-digest: .*\nwhy: .*\nnext: .*\nlogs: .*\n$/,
     );
     expect(run).toMatchObject({ exitCode: exitOfWrongInput, sectorsWritten: 0 });
     expect(stagesOf(uefi.reportsOfWrongDigest)).toEqual([

@@ -252,7 +252,7 @@ describe('the command of the service', () => {
        exit $code`,
       { PULL_SECRET_TOKEN: token },
     );
-    expect(stderr).toMatch(/^failed: disk\.missing: .*\nnext: .*\nlogs: .*\n$/);
+    expect(stderr).toMatch(/(?:^|\n)failed: disk\.missing: .*\nnext: .*\nlogs: .*\n$/);
     expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
     const [printed = '', mounts, opt, log, journal] = stdout.split(
       /^(?:MOUNTS|OPT|LOG|JOURNAL)\n/m,
@@ -281,7 +281,7 @@ describe('the command of the service', () => {
       service.line.replace(' run ', ' run --read-only --read-only-tmpfs=false '),
       { PULL_SECRET_TOKEN: service.token },
     );
-    expect(stderr).toMatch(/^failed: disk\.missing: .*\nnext: .*\nlogs: .*\n$/);
+    expect(stderr).toMatch(/(?:^|\n)failed: disk\.missing: .*\nnext: .*\nlogs: .*\n$/);
     expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
     expect(service.inventory.store.host(service.hostId)).toMatchObject({ status: 'error' });
   });

@@ -14,7 +14,7 @@ import { type ArchivedFile, packArchive } from '../../lib/archive.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { Masker } from '../../lib/masker.ts';
 import { plainLine, withTexts } from '../../lib/plain-text.ts';
-import { renderDuration, seconds } from '../../model/duration.ts';
+import { minutes, renderDuration, seconds } from '../../model/duration.ts';
 import { MASK } from '../../model/secret.ts';
 import { version } from '../../model/version.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -99,12 +99,15 @@ function stepLine(id: string, title: string, { steps }: RunHistory): string {
   return `${state}  ${plainLine([`${id}: ${title}`, ...facts].join(', '))}\n`;
 }
 
-/** Limit of the whole collection on a slow host; after it, there is no bundle. */
-const wholeLimit = seconds(30);
+/**
+ * Limit of the whole collection; after it, there is no bundle. Each row has its own limit, so this
+ * one ends a run whose disk hangs. A busy host takes more than 30 s to mask and pack the logs.
+ */
+const wholeLimit = minutes(2);
 
 /**
  * Collects the logs that explain the failure of a run, and resolves with the path of the bundle.
- * @throws AgentError `step.timed-out` after 30 s; the error of the system if the bundle cannot be
+ * @throws AgentError `step.timed-out` after 2 min; the error of the system if the bundle cannot be
  * written
  */
 export const collectLogs = (run: CollectedRun): Promise<string> =>
@@ -123,7 +126,7 @@ interface PackedLogs {
 
 /**
  * Collects the logs into a bundle in memory.
- * @throws AgentError `step.timed-out` after 30 s
+ * @throws AgentError `step.timed-out` after 2 min
  */
 export const packLogs = (run: CollectedRun): Promise<PackedLogs> =>
   limited(run.ports.clock, workLimit(wholeLimit, run.signal), () => putTogether(run));

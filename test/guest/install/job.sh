@@ -22,7 +22,7 @@ run() {
   echo "EXIT $?"
   echo "SECTORS $(($(written) - before))"
   echo 'OUTPUT'
-  tail -n 4 /var/log/agent-output
+  cat /var/log/agent-output
 }
 
 [ ! -e before.sh ] || bash -eux before.sh || exit 1
