@@ -57,11 +57,15 @@ describe('the masker', () => {
     expect(maskerOf(key).mask('read MIIEvQIBADANBgkqhkiG9w0B')).toBe('read ***');
   });
 
-  it('masks the credentials of a kubeconfig, but not its names and addresses', () => {
+  // openshift-install and the machine-config-server write no kind (`clientcmd/api/v1.Config`).
+  it.each([
+    ['with its kind', ['apiVersion: v1', 'kind: Config']],
+    ['without its kind', ['current-context: admin']],
+    ['in JSON', ['    "kind": "Config",']],
+  ])('masks the credentials of a kubeconfig %s, but not its names', (...[, head]) => {
     const { mask } = maskerOf(
       [
-        'apiVersion: v1',
-        'kind: Config',
+        ...head,
         'clusters:',
         '- cluster:',
         '    server: https://api.lab.example.com:6443',
@@ -94,6 +98,29 @@ describe('the masker', () => {
     expect(mask(said)).toBe(said);
     expect(mask('it has password: hello-world-is-my-pass; no')).toBe('it has password: ***; no');
     expect(mask('name hunter2-hunter2-hunter2, dXNlcjpwYXNzd29yZA==')).toBe('name ***, ***');
+  });
+
+  it.each([
+    [
+      'a key in a block',
+      'tls.key: |\n    MIIEvQIBADAN+gkqhkiG9w0B/\n',
+      'MIIEvQIBADAN+gkqhkiG9w0B/',
+    ],
+    ['a header', 'Authorization: Bearer c2VjcmV0/XRva2Vu==', 'c2VjcmV0/XRva2Vu=='],
+    ['an item of a list', 'tokens:\n- c2VjcmV0+XRva2Vu==\n', 'c2VjcmV0+XRva2Vu=='],
+    ['a line of an INI file', '[all]\npassword = p@ss/word-hunter2=\n', 'p@ss/word-hunter2='],
+    [
+      'a line of a netrc',
+      'machine quay.io login a password p@ss/word-hunter2',
+      'p@ss/word-hunter2',
+    ],
+    ['a registry', '"quay.io/org": "c2VjcmV0LXNlY3JldA=="', 'c2VjcmV0LXNlY3JldA=='],
+    ['a short value', 'password: hunter2', 'hunter2'],
+    ['the end of a passphrase', 'correct horse battery staple', 'battery staple'],
+  ])('masks %s that stands alone in a text', (...[, file, secret]) => {
+    expect(maskerOf(file).mask(`the words ${secret} were refused`)).toBe(
+      'the words *** were refused',
+    );
   });
 
   it('leaves text unchanged without a secret and with an empty one', () => {

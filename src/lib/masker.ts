@@ -59,7 +59,11 @@ function spansIn(text: string, { short, heads, tails }: Known): readonly Span[] 
     for (const form of tails.get(chunk) ?? []) {
       const same = (step: number): boolean => form.at(-1 - step) === text[end - 1 - step];
       const length = lengthOfSame(same, form.length);
-      if (isSecret(form, length, text[end - 1 - length])) spans.push([end - length, end]);
+      const from = end - length;
+      // Of a line `login NAME password SECRET`, the end alone may be in a text, without its blank.
+      const blanks = Math.max(0, text.slice(from, end).search(/\S/));
+      if (isSecret(form, length, blanks > 0 ? ' ' : text[from - 1]))
+        spans.push([from + blanks, end]);
     }
   }
   return spans;
@@ -99,7 +103,8 @@ function masked(text: string, spans: readonly Span[]): string {
 
 const boundary = /^-----(?:BEGIN|END) [A-Z ]+-----$/;
 
-const kubeconfig = /^"?kind"?: "?Config"?,?$/m;
+/** openshift-install and the machine-config-server write a kubeconfig without its kind. */
+const kubeconfig = /^\s*"?(?:kind"?: "?Config"?,?$|current-context"?: )/m;
 
 /**
  * A name or an address in a kubeconfig, which is no secret. An address with a user or a query is
@@ -108,8 +113,8 @@ const kubeconfig = /^"?kind"?: "?Config"?,?$/m;
 const publicLine =
   /^\s*(?:- )?"?(?:apiVersion|kind|server|namespace|name|cluster|user|context|current-context)"?: "?[^\s"@?#]+"?,?$/;
 
-/** The value of a line of YAML or JSON: its key is an ordinary word. */
-const value = /^\s*(?:- )?"?[\w.-]+"?: "?(.+?)"?,?$/;
+/** The value of a line of YAML, JSON or INI: its key is an ordinary word. */
+const value = /^\s*(?:- )?(?:"[^"]+"|[\w.-]+)(?:: | ?= ?)"?(.+?)"?,?$/;
 
 /** All encoded forms of a secret, and of the secret lines of a file. */
 function formsOf(secret: string): readonly string[] {
