@@ -43,18 +43,25 @@ describe('readLog', () => {
     ]);
   });
 
-  it('shows only the last run of a restarted program', () => {
+  it('shows only the last run of a restarted program, from its first line', () => {
     const begin = { role: 'controller', version: '1.1.0' };
+    const failure = { code: 'x.y', kind: 'bug', message: 'old', hint: 'old' };
     expect(
       shown(
         line(0, 'run started', begin),
-        line(1, 'run failed', { failure: { code: 'x.y', kind: 'bug', message: 'old', hint: 'h' } }),
-        line(2, 'run started', begin),
-        line(3, 'constructor'),
+        line(1, 'run failed', { failure }),
+        line(2, 'a flag has no effect', { level: 'warn', run: 's' }),
+        line(3, 'no log is kept', { level: 'warn', run: 's', hint: 'mount it' }),
+        line(4, 'run started', { ...begin, run: 's' }),
+        line(5, 'constructor', { level: 'warn', run: 's' }),
       ),
     ).toEqual([
-      'controller, bootwright 1.1.0, run r',
-      `ends without an end of the run ${at(3)}, 1 s after its begin`,
+      'controller, bootwright 1.1.0, run s',
+      `ends without an end of the run ${at(5)}, 3 s after its begin`,
+      'warning: a flag has no effect',
+      'warning: no log is kept',
+      'warning: constructor',
+      'next: mount it',
     ]);
   });
 

@@ -69,13 +69,13 @@ const ends: Readonly<Record<string, string>> = {
 /** The summary of a log; undefined for a text that is not such a log. */
 export function readLog(text: string): LogDocument | undefined {
   const all = text.split('\n').flatMap((line) => Line.safeParse(jsonIn(line)).data ?? []);
-  // A container that was started again adds to the log of its pod.
-  const begin = all.findLastIndex(({ msg }) => msg === 'run started');
-  const lines = all.slice(Math.max(0, begin));
+  // A container that was started again adds to the log of its pod. A run warns before it starts.
+  const begin = all.findLast(({ msg }) => msg === 'run started') ?? all[0];
+  const lines = all.slice(all.findIndex((line) => line.run === begin?.run));
   const [first] = lines;
   const last = lines.at(-1);
-  if (first === undefined || last === undefined) return undefined;
-  const { role, version, run } = first;
+  if (begin === undefined || first === undefined || last === undefined) return undefined;
+  const { role, version, run } = begin;
   const end = lines.findLast((line) => Object.hasOwn(ends, line.msg));
   const { msg = '', failure, reason } = end ?? {};
   const waits = waitsIn(lines);
@@ -133,7 +133,7 @@ function warningsIn(lines: readonly Line[]): LogDocument['warnings'] {
   const warnings = new Map<string, number>();
   for (const line of lines) {
     // A retry of a request is a part of its wait, and the end is shown by itself.
-    const isShownElsewhere = line.step === 'service/retry' || line.msg in ends;
+    const isShownElsewhere = line.step === 'service/retry' || Object.hasOwn(ends, line.msg);
     if (isShownElsewhere || !['warn', 'error'].includes(line.level)) continue;
     const warning = warningOf(line);
     const times = warnings.get(warning) ?? 0;
