@@ -171,12 +171,12 @@ describe('writerFailure for recorded output of coreos-installer', () => {
     const killed = hostFailure('command.failed', 'coreos-installer was ended by SIGKILL', {
       context: { signal: 'SIGKILL' },
     });
-    const lines = ['Signature not found; skipping verification as requested'];
+    const lines = ['', 'Signature not found; skipping verification as requested', ''];
     const disk = { path: '/dev/sda', serial: '' };
     expect(reportOf(writerFailure(killed, disk, lines, false))).toMatchObject({
-      message: expect.stringContaining('skipping verification') as string,
+      message: expect.stringMatching(/failed: Signature .* as requested$/) as string,
       why: 'coreos-installer was ended by SIGKILL',
-      context: { stderr: lines.join() },
+      context: { stderr: lines.join('\n') },
     });
     const panic =
       "thread 'main' panicked at src/blockdev.rs:1:2:\nindex out of bounds\nnote: run with `RUST_BACKTRACE=1`";
@@ -187,7 +187,7 @@ describe('writerFailure for recorded output of coreos-installer', () => {
   });
 
   it('reports the exit code when there is no output', () => {
-    expect(reportOf(ended(''))).toMatchObject({
+    expect(reportOf(ended('\n \n'))).toMatchObject({
       message: expect.stringMatching(/gave no reason$/) as string,
       why: 'coreos-installer ended with exit code 1',
     });

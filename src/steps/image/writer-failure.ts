@@ -71,7 +71,8 @@ export function writerFailure(
   const [error, ...causes] = reasonsIn(lines);
   if (error === undefined) {
     // It was killed or has panicked: only the command's own failure says how it ended.
-    const last = lines.slice(-4).join(': ') || 'coreos-installer gave no reason';
+    const said = lines.map((line) => line.trim()).filter((line) => line !== '');
+    const last = said.slice(-4).join(': ') || 'coreos-installer gave no reason';
     return failed(code, what + last, { cause, context: { disk: path, stderr: text.slice(-2048) } });
   }
   // The command's own message ends with the last line of the output: "Error: install failed".
