@@ -262,6 +262,8 @@ function discardRest(incoming: IncomingMessage): void {
   incoming.once('close', () => {
     clearTimeout(late);
   });
+  // A read that still waits would keep `resume` from flowing, and pause the request as it ends.
+  incoming.on('data', () => undefined);
   incoming.resume();
 }
 

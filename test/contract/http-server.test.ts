@@ -174,6 +174,18 @@ describe('bodies of requests', () => {
     expect(own.notes).toEqual([]);
   });
 
+  it('are discarded after 408, and the connection answers further requests', async () => {
+    const slow = { method: 'POST', path: '/slow', bodyLimit: 9e9, deadline: 100 } as const;
+    await using own = await serving({ routes: [...routes, { ...slow, answer: size }] });
+    // Much more than the buffers of the connection hold.
+    const rest = 'x'.repeat(16 * 1024 ** 2);
+    const client = await own.open(request('POST /slow', `Content-Length: ${rest.length + 4}`));
+    client.write('half');
+    expect(await status(client)).toBe('HTTP/1.1 408 Request Timeout');
+    client.write(rest + request('GET /healthz'));
+    expect(await status(client)).toBe('HTTP/1.1 200 OK');
+  });
+
   it.each([
     ['by its length', `Content-Length: ${64 * 65_536}`, (chunk: string) => chunk],
     ['while it comes', 'Transfer-Encoding: chunked', (chunk: string) => `10000\r\n${chunk}\r\n`],
