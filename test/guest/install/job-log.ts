@@ -7,7 +7,7 @@ interface RunAccount {
   readonly exitCode: number | undefined;
   /** Sectors of 512 bytes that were written to the target meanwhile. */
   readonly sectorsWritten: number | undefined;
-  /** Its output: warnings, then how it ended. */
+  /** Its log, then how it ended. */
   readonly output: string;
 }
 
