@@ -17,7 +17,7 @@ const disk = { path: '/dev/sda', sectorBytes: 512 };
 describe('readTable', () => {
   it('reads numbers, labels and offsets in bytes', async () => {
     const host = fakeHost()
-      .on(tableArgv('/dev/sda'))
+      .on(['sfdisk', '--json', '/dev/sda'])
       .prints(sfdiskOutput([4, 'root', 600], [5, '', 9000]));
     expect(await readTable(host, disk, signal)).toEqual([
       keptPartition(4, 'root', 600),
@@ -55,6 +55,7 @@ describe('readTable', () => {
     const host = fakeHost().on(tableArgv('/dev/sda')).prints(table);
     await expect(readTable(host, disk, signal)).rejects.toMatchObject({
       code: 'disk.keep-refused',
+      context: { path: '/dev/sda' },
     });
   });
 
@@ -62,6 +63,7 @@ describe('readTable', () => {
     const host = fakeHost().on(tableArgv('/dev/sda')).fails(1, 'sfdisk: cannot open /dev/sda');
     await expect(readTable(host, disk, signal)).rejects.toMatchObject({
       code: 'command.unreadable',
+      message: expect.stringContaining('cannot open /dev/sda') as string,
     });
   });
 });
@@ -118,15 +120,23 @@ describe('argsToKeep', () => {
     expect(keep([], ['-n', ...args], image)).toEqual(['-n']);
   });
 
+  it('leaves the arguments when the disk was found without kept partitions', () => {
+    const args = ['--save-partindex', '3'];
+    expect(argsToKeep({ path: '/dev/sda' }, args, savedBy(args), [data])).toBe(args);
+  });
+
   it.each([
-    ['is gone', image],
-    ['has another start', [{ ...data, startBytes: 1 }]],
-    ['has another size', [{ ...data, sizeBytes: 1 }]],
-    ['has another UUID', [{ ...data, partUuid: 'b' }]],
-    ['that matches was created meanwhile', [data, { ...logs, number: 3 }]],
-  ])('refuses when a partition %s', (_, table) => {
+    ['is gone', image, 'data'],
+    ['has another start', [{ ...data, startBytes: 1 }], 'data'],
+    ['has another size', [{ ...data, sizeBytes: 1 }], 'data'],
+    ['has another UUID', [{ ...data, partUuid: 'b' }], 'data'],
+    ['that matches was created meanwhile', [data, { ...logs, number: 3 }], 'logs'],
+  ])('refuses when a partition %s', (_, table, label) => {
     expect(() => keep([data], ['--save-partindex', '3'], table)).toThrow(
-      expect.objectContaining({ code: 'disk.keep-changed' }),
+      expect.objectContaining({
+        code: 'disk.keep-changed',
+        context: { disk: '/dev/sda', partition: 3, label },
+      }),
     );
   });
 });
@@ -147,13 +157,16 @@ describe('refuseWipes', () => {
     .withLink(byPath, '/dev/sda')
     .withLink('/dev/disk/by-partlabel/root', '/dev/sda4')
     .withLink('/dev/disk/by-label/var', '/dev/sda5');
-  const refused = async (storage: object): Promise<string | undefined> => {
+  const refused = async (
+    storage: object,
+    of: Parameters<typeof refuseWipes>[1] = target,
+  ): Promise<string | undefined> => {
     const text = JSON.stringify({ ignition: { version: '3.2.0' }, storage });
     try {
-      await refuseWipes({ host, signal }, target, text);
+      await refuseWipes({ host, signal }, of, text);
       return undefined;
     } catch (error) {
-      expect(error).toMatchObject({ code: 'disk.keep-wiped' });
+      expect(error).toMatchObject({ code: 'disk.keep-wiped', context: { disk: of.path } });
       return (error as Error).message.split('this host: ')[1];
     }
   };
@@ -188,6 +201,20 @@ describe('refuseWipes', () => {
     expect(await refused(wiped)).toBe(
       `wipeFilesystem on ${device}; wipeVolume on ${device}; RAID "d" on ${device}`,
     );
+  });
+
+  it.each([
+    ['/dev/nvme0n1', '/dev/nvme0n1p5'],
+    ['/dev/mapper/mpath1b', '/dev/mapper/mpath1b5'],
+  ])('refuses wipes of a kept partition of %s', async (path, device) => {
+    const filesystems = [{ device, format: 'xfs', wipeFilesystem: true }];
+    expect(await refused({ filesystems }, { ...target, path })).toBe(`wipeFilesystem on ${device}`);
+  });
+
+  it('accepts every wipe of a disk without kept partitions', async () => {
+    const storage = { disks: [{ device: '/dev/sda', wipeTable: true }] };
+    for (const kept of [undefined, []])
+      expect(await refused(storage, { ...target, kept })).toBeUndefined();
   });
 
   it.each(['merge', 'replace'])('refuses wipes in an embedded config (%s)', async (key) => {
