@@ -112,6 +112,25 @@ describe('cluster/follow-hosts', () => {
     expect(statusesOf(events)).toEqual([]);
   });
 
+  it('reads the logs every two seconds', async () => {
+    const run = setUp([host('m1', '10.0.0.1')]);
+    const readAt: number[] = [];
+    const watched: Host = {
+      ...run.host,
+      list: (path, signal) => {
+        readAt.push(run.clock.now());
+        return run.host.list(path, signal);
+      },
+    };
+    const end = runStep(followHosts, { ...run, host: watched });
+    await run.clock.advance(seconds(7));
+    // The second read is the one after the list of hosts was answered.
+    expect(readAt).toEqual([0, 0, 2, 4, 6].map(seconds));
+    withLog(run, line('10.0.0.1'));
+    await run.clock.advance(seconds(2));
+    await end;
+  });
+
   it('skips hosts at a later stage and the own host', async () => {
     const stages = ['Configuring', 'Joined', 'Done', 'Waiting for ignition'];
     const hosts = stages.map((stage, index) => host(`h${index}`, `10.0.1.${index}`, { stage }));
