@@ -5,6 +5,7 @@ import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
+import { minutes } from '../../model/duration.ts';
 import { findWorkerImage, workerFiles } from './find-worker-image.ts';
 
 describe('layering/find-worker-image', () => {
@@ -116,11 +117,13 @@ describe('layering/find-worker-image', () => {
     ['fail', { failure: { code: 'wait.timed-out' } }],
     ['fallback-stock', { value: { kind: 'release' } }],
   ] as const)(
-    'follows the failure policy %s when the image does not appear',
+    'follows the failure policy %s when the image does not appear within half an hour',
     async (failurePolicy, expected) => {
       const host = searchingHost();
       host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
-      expect(await find({ host, layering: { failurePolicy } })).toMatchObject(expected);
+      const run = settings({ host, layering: { failurePolicy } });
+      expect(await tryStep(findWorkerImage, run)).toMatchObject(expected);
+      expect(run.clock.now()).toBe(minutes(30));
     },
   );
 
@@ -144,13 +147,12 @@ describe('layering/find-worker-image without a configured repository', () => {
 
   const config: ConfigInput = { role: 'worker', image: { skipMcoReboot: true } };
 
-  const find = (web: FakeWeb, host = searchingHost(), more: ConfigInput = {}) =>
-    tryStep(findWorkerImage, {
-      config: { ...config, ...more },
-      host,
-      web,
-      ...searchRun(),
-    });
+  const find = (
+    web: FakeWeb,
+    host = searchingHost(),
+    more: ConfigInput = {},
+    { clock, facts } = searchRun(),
+  ) => tryStep(findWorkerImage, { config: { ...config, ...more }, host, web, clock, facts });
 
   const served = (text: string): FakeWeb => fakeWeb().with(url, text);
 
@@ -180,11 +182,14 @@ describe('layering/find-worker-image without a configured repository', () => {
     ]);
   });
 
-  it('warns and installs the release when the MachineConfig has no image', async () => {
+  it('warns and installs the release when the MachineConfig has no image for five minutes', async () => {
     const host = searchingHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
-    const { value, notes } = await find(served(servedToWorker(undefined, { repository })), host);
+    const web = served(servedToWorker(undefined, { repository }));
+    const run = searchRun();
+    const { value, notes } = await find(web, host, {}, run);
     expect(value).toMatchObject({ kind: 'release' });
+    expect(run.clock.now()).toBe(minutes(5));
     expect(notes).toContain(
       'warn: the pool has no image for the served MachineConfig; the OS image of the release is installed',
     );
