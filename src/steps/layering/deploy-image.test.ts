@@ -18,6 +18,8 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { readServedConfig, servedImageProblem } from '../../layering/manifests/served-config.ts';
+import { minutes } from '../../model/duration.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { BlockDevice } from '../disk/block-devices.ts';
 import {
   bootsBuiltImage,
@@ -66,6 +68,7 @@ describe('the final OS image', () => {
     readonly disk?: BlockDevice;
     readonly web?: FakeWeb;
     readonly writerArgs?: string[];
+    readonly clock?: Clock;
     readonly signal?: AbortSignal;
   }
 
@@ -77,12 +80,19 @@ describe('the final OS image', () => {
     boot: undefined,
   };
 
-  const overwrite = ({ host, disk = sda, web = fakeWeb(), writerArgs = [], ...more }: Setting) =>
+  const overwrite = ({
+    host,
+    disk = sda,
+    web = fakeWeb(),
+    writerArgs = [],
+    clock = fakeClock(),
+    ...more
+  }: Setting) =>
     runStep(overwriteOs, {
       config: { image: { skipMcoReboot: true, writerArgs } },
       host,
       web,
-      clock: fakeClock(),
+      clock,
       facts: { ...facts, disk: targetOf(disk) },
       ...more,
     });
@@ -166,10 +176,14 @@ describe('the final OS image', () => {
       expect(ran(host)).toContain('mount /dev/sda4 /mnt');
     });
 
-    it('gives up on a disk without partitions', async () => {
+    it('gives up after a minute on a disk without partitions', async () => {
       const host = hostWith({ ...sda, children: [] });
-      const { notes } = await overwrite({ host, disk: sda });
-      expect(notes).toHaveLength(1);
+      const clock = fakeClock();
+      const { notes } = await overwrite({ host, clock });
+      expect(notes).toEqual([
+        'warn: the final OS image is not written; the node will reboot once more',
+      ]);
+      expect(clock.now()).toBe(minutes(1));
       expect(ran(host)).not.toContain('mount /dev/sda4 /mnt');
     });
 
