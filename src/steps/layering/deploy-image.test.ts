@@ -68,6 +68,7 @@ describe('the final OS image', () => {
     readonly disk?: BlockDevice;
     readonly web?: FakeWeb;
     readonly writerArgs?: string[];
+    readonly layering?: ConfigInput['layering'];
     readonly clock?: Clock;
     readonly signal?: AbortSignal;
   }
@@ -85,11 +86,12 @@ describe('the final OS image', () => {
     disk = sda,
     web = fakeWeb(),
     writerArgs = [],
+    layering = {},
     clock = fakeClock(),
     ...more
   }: Setting) =>
     runStep(overwriteOs, {
-      config: { image: { skipMcoReboot: true, writerArgs } },
+      config: { image: { skipMcoReboot: true, writerArgs }, layering },
       host,
       web,
       clock,
@@ -150,6 +152,19 @@ describe('the final OS image', () => {
       expect(events).toContainEqual(
         expect.objectContaining({ type: 'wait.updated', status: 'cannot be reached' }),
       );
+    });
+
+    it.each([
+      ['20 minutes', 'no image is built', { mode: 'off' }, 20],
+      ['the time of two builds more', 'images may be built', { mode: 'on', buildMinutes: 15 }, 50],
+    ] as const)('gives the server %s where %s', async (...[, , layering, limit]) => {
+      const host = hostWith(sda, pointerTo(served));
+      const refused = webFailure('web.unreachable', 'cannot be reached');
+      const clock = fakeClock();
+      const web = fakeWeb().failing(served, refused, Infinity);
+      const { notes } = await overwrite({ host, web, layering, clock });
+      expect(notes).toHaveLength(1);
+      expect(clock.now()).toBe(minutes(limit));
     });
 
     it.each([
