@@ -108,11 +108,33 @@ const seeding = `${prefix}/pre-built-image`;
 const rebuild = `${prefix}/rebuild`;
 
 describe('asksTheSame', () => {
-  const found = (spec = {}) => osConfigObject(spec) as never;
+  const found = (spec: Fields = {}) => osConfigObject(spec) as unknown as KubeObject;
 
-  it('ignores defaults', () => {
-    const source = osConfigObject({ containerFile: [{ content: httpd }] });
-    expect(asksTheSame(source, found())).toBe(true);
+  it.each<[string, Fields]>([
+    ['the default architecture', { containerFile: [{ content: httpd }] }],
+    ['a field that the cluster adds', { added: 'by the cluster' }],
+  ])('ignores %s', (_, spec) => {
+    expect(asksTheSame(osConfigObject(spec), found())).toBe(true);
+    expect(asksTheSame(osConfigObject(), found(spec))).toBe(true);
+  });
+
+  it.each<[string, Fields]>([
+    ['pool', { machineConfigPool: { name: 'infra' } }],
+    ['builder', { imageBuilder: { imageBuilderType: 'Pod' } }],
+    ['repository', { renderedImagePushSpec: 'registry.rig.test/other/master:latest' }],
+    ['push Secret', { renderedImagePushSecret: { name: 'other' } }],
+    ['base Secret', { baseImagePullSecret: { name: 'base' } }],
+    ['Containerfile', { containerFile: [{ content: `${httpd}RUN true\n` }] }],
+    ['architecture', { containerFile: [{ containerfileArch: 'ARM64', content: httpd }] }],
+    [
+      'number of Containerfiles',
+      {
+        containerFile: [{ content: httpd }, { containerfileArch: 'ARM64', content: httpd }],
+      },
+    ],
+  ])('sees another %s', (_, spec) => {
+    expect(asksTheSame(osConfigObject(spec), found())).toBe(false);
+    expect(asksTheSame(osConfigObject(), found(spec))).toBe(false);
   });
 });
 
