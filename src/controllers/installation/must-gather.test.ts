@@ -61,6 +61,24 @@ describe('neededGathering', () => {
       [failed],
       { isInError: false, failedOperators: ['cnv'] },
     ],
+    [
+      'does not gather for available operators',
+      'installed',
+      [{ ...failed, status: 'available' }],
+      undefined,
+    ],
+    [
+      'does not gather for a failed operator of the release',
+      'installed',
+      [{ ...failed, type: 'builtin' }],
+      undefined,
+    ],
+    [
+      'gathers for the failed operators of a failed cluster',
+      'error',
+      [failed, { ...failed, name: 'odf', status: 'available' }],
+      { isInError: true, failedOperators: ['cnv'] },
+    ],
   ] as const)('%s', async (...[, status, operators, expected]) => {
     const inventory = fakeInventory({ cluster: { status } });
     inventory.setOperators(operators);
