@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { get } from 'node:http';
+import { createConnection } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { webFailure } from '../../src/adapters/http/failures.ts';
 import { loopbackRelay } from '../../src/adapters/image-relay/loopback-relay.ts';
@@ -12,6 +13,18 @@ import { fakeWeb } from '../support/fake-web.ts';
 
 const relay = loopbackRelay({ web: fakeWeb(), clock: fakeClock() });
 
+/** Connects to an address and leaves: `connected`, or the code of the error. */
+const connect = (address: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const { hostname, port } = new URL(address);
+    const socket = createConnection(Number(port), hostname);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve('connected');
+    });
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+  });
+
 describe('the address of the relay', () => {
   it.each([
     ['https://mirror.example/rhcos/metal.raw.gz?key=1', 'metal.raw.gz'],
@@ -22,19 +35,20 @@ describe('the address of the relay', () => {
       { signal: new AbortController().signal },
     );
     expect(address).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/${name}$`));
+    expect(await connect(address)).toBe('connected');
     await close();
+    expect(await connect(address)).toBe('ECONNREFUSED');
     await close();
   });
 
   it('is not served after the run has ended', async () => {
     const run = new AbortController();
-    const { close, outcome } = await relay.serve(
+    const { url: address } = await relay.serve(
       { url: 'https://a.example/b' },
       { signal: run.signal },
     );
     run.abort(new Error('over'));
-    await close();
-    expect(outcome().isAsked).toBe(false);
+    expect(await connect(address)).toBe('ECONNREFUSED');
     await expect(
       relay.serve({ url: 'https://a.example/b' }, { signal: run.signal }),
     ).rejects.toThrow('over');
