@@ -104,10 +104,13 @@ describe('requests', () => {
     await tls.close();
   });
 
+  const page = (name: string, next?: string): Responder =>
+    json(200, {
+      metadata: { resourceVersion: '5', continue: next },
+      items: [{ metadata: { name, managedFields: [{}] } }],
+    });
+
   it('list in pages', async () => {
-    const page = (name: string, next?: string): Responder =>
-      json(200, { metadata: { resourceVersion: '5', continue: next }, items: [object(name)] });
-    const object = (name: string): object => ({ metadata: { name, managedFields: [{}] } });
     server.answering(inTurn(page('b', 'token+1'), page('a')));
     expect(await cluster().list({ kind: nodes }, signal)).toEqual([
       { metadata: { name: 'a' } },
@@ -115,11 +118,17 @@ describe('requests', () => {
     ]);
     expect(asked()[1]).toBe('GET /api/v1/nodes?limit=50&continue=token%2B1');
   });
+
+  it('list again from the first page when the history of a list is lost', async () => {
+    server.answering(inTurn(page('old', 'next'), status(410), page('new')));
+    expect(await cluster().list({ kind: nodes }, signal)).toEqual([{ metadata: { name: 'new' } }]);
+    expect(asked().map((one) => one.includes('continue'))).toEqual([false, true, false]);
+  });
 });
 
 describe('a temporary error', () => {
   it.each<[string, Responder]>([
-    ['a list that lost its history', status(410)],
+    ['lost history', status(410)],
     ['a temporary 401', status(401)],
   ])('is retried: %s', async (_, bad) => {
     server.answering(inTurn(bad, bad, json(200, node(1))));
