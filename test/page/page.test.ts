@@ -51,6 +51,20 @@ async function openSample({
   return { live, server, page, complaints, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
+/** `EventSource.CLOSED`. */
+const closed = 2;
+
+/** Keeps each EventSource of a page: a closed one never reconnects, however late. */
+const keepSources = `
+  globalThis.sources = [];
+  globalThis.EventSource = class extends EventSource {
+    constructor(url) {
+      super(url);
+      sources.push(this);
+    }
+  };
+`;
+
 const readers: readonly Reader[] = [
   { width: 400, scheme: 'light' },
   { width: 1280, scheme: 'dark' },
@@ -160,10 +174,15 @@ describe('a live page', () => {
 
   it('does not reconnect after the end', async () => {
     await using own = await openSample();
+    const { page } = own;
+    await page.addInitScript(keepSources);
+    await page.reload();
     own.live.update({ kind: 'end', at: Date.now(), isGood: true, text: 'installed', details: [] });
-    await own.page.locator('#state').getByText('installed').first().waitFor();
+    await page.locator('#state').getByText('installed').first().waitFor();
+    const states = await page.evaluate('sources.map(({ readyState }) => readyState)');
+    expect(states).toEqual([closed]);
     await own.server.close();
-    expect(await own.page.locator('#gone').isVisible()).toBe(false);
+    expect(await page.locator('#gone').isVisible()).toBe(false);
   });
 });
 
