@@ -11,7 +11,7 @@ import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
-import { decodeResource } from '../../src/ignition/resource.ts';
+import { decodeResource, readFileContent } from '../../src/ignition/resource.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { createLiveIso, liveInitramfs } from '../support/live-media.ts';
 
@@ -111,6 +111,19 @@ describe('bootwright media with the real coreos-installer', () => {
     await expect(installer('iso', 'ignition', 'show', at('live.iso'))).rejects.toThrow(
       'No embedded Ignition config',
     );
+  });
+
+  it('adds the registry credentials and the public keys that it accepts', async () => {
+    const pullSecret = '{"auths":{"registry.example":{"auth":"planted-auth"}}}\n';
+    const key = 'ssh-ed25519 AAAAC3Nz a@b';
+    const words = ['--authfile', put('auth.json', pullSecret)];
+    words.push('--ssh-key', put('id.pub', `# admins\n${key}\r\n`));
+    expect(await media('keys.iso', '--iso', at('live.iso'), ...words)).toBe(0);
+    const config = innerConfig(await installer('iso', 'ignition', 'show', at('keys.iso')));
+    const secret = Buffer.from(readFileContent(config, '/root/.docker/config.json')).toString();
+    expect(secret).toBe(pullSecret);
+    expect(config.passwd?.users).toEqual([{ name: 'core', sshAuthorizedKeys: [key] }]);
+    expect(printed).not.toContain('planted');
   });
 
   it('creates an initramfs for network boot and prints its kernel arguments', async () => {
