@@ -88,6 +88,7 @@ describe('mediumOf', () => {
   });
 
   it('pulls with credentials and through a proxy, and trusts the CA of the service', () => {
+    const pullSecret = '{"auths":{"registry.example":{"auth":"planted-auth"}}}';
     const { unit, items, text, config } = made({
       settings: layerOf(`role: worker
 disk: { device: /dev/sda }
@@ -100,13 +101,14 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
         ['service.tokenFile', 'planted-token'],
       ]),
       keyfiles: new Map([['wlan0.nmconnection', '[802-1x]\npassword=planted\n']]),
-      pullSecret: '{"auths":{"registry.example":{"auth":"planted-auth"}}}',
+      pullSecret,
       sshAuthorizedKeys: ['ssh-ed25519 AAAA someone'],
     });
     expect(unit).toMatch(
       /^ExecStartPre=.* podman pull --quiet --authfile \/root\/.docker\/config.json /m,
     );
     expect(unit).toMatch(/^ExecStart=.* --authfile \/root\/.docker\/config.json /m);
+    expect(text('/root/.docker/config.json')).toBe(pullSecret);
     expect(unit).toContain('ExecStartPre=/usr/bin/update-ca-trust\n');
     expect(unit).toContain('EnvironmentFile=/etc/bootwright/proxy.env\n');
     expect(unit).not.toMatch(/planted/);
