@@ -8,8 +8,9 @@ import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
+import type { Host } from '../../ports/host.ts';
 import { checkInputs, chooseImage } from './choose.ts';
-import { nmcliArgv } from './network.ts';
+import { makeFolderArgv, nmcliArgv } from './network.ts';
 
 const disk = {
   path: '/dev/sda',
@@ -68,9 +69,13 @@ const chosen = async (input: ConfigInput['image'], more: object = {}) =>
 describe('image/choose', () => {
   it.each([
     ['are valid', '600 eth0.nmconnection\n', undefined],
-    ['are readable by others', '644 eth0.nmconnection\n', 'network.bad-keyfile'],
-    ['include another file', '600 eth0.nmconnection\n600 README\n', 'network.bad-keyfile'],
-  ])('checks keyfiles that %s', async (_, printed, code) => {
+    [
+      'are readable by others',
+      '644 eth0.nmconnection\n',
+      /^\/etc\/network: eth0\.nmconnection: its mode is 644, not 600$/,
+    ],
+    ['include another file', '600 eth0.nmconnection\n600 README\n', /^\/etc\/network: README: /],
+  ])('checks keyfiles that %s', async (_, printed, message) => {
     const keyfile = eth0;
     const host = hostWithFile()
       .withFile('/etc/network', '')
@@ -84,8 +89,13 @@ describe('image/choose', () => {
       network: { keyfiles: '/etc/network' },
     };
     const { failure } = await tryStep(chooseImage, { config, facts, host });
-    if (code === undefined) expect(failure).toBeUndefined();
-    else expect(failure).toMatchObject({ code });
+    if (message === undefined) expect(failure).toBeUndefined();
+    else {
+      expect(failure).toMatchObject({
+        code: 'network.bad-keyfile',
+        message: expect.stringMatching(message) as string,
+      });
+    }
   });
 
   it.each<readonly [string, (answer: Answering) => FakeHost, string]>([
@@ -190,53 +200,57 @@ describe('image/choose', () => {
     expect(hidden).toEqual(['20261128', 'planted', '0a1b2c3d']);
   });
 
-  it('writes the keyfiles of nmstate in checkInputs and removes others', async () => {
+  describe('the keyfiles of nmstate in checkInputs', () => {
     const folder = '/opt/install-dir/network';
-    const host = fakeHost()
-      .on(nmcliArgv)
-      .prints(keyfile)
-      .withFile(`${folder}/old.nmconnection`, '')
-      .on(gc)
-      .prints(printed(keyfile))
-      .on(['install', '--directory', '--mode=0700', folder])
-      .succeeds();
-    await runStep(checkInputs, {
-      config: nmstate,
-      host,
-      facts: {
-        disk: undefined,
-        ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
-      },
-    });
-    expect(host.textOf(`${folder}/eth0.nmconnection`)).toBe(keyfile);
-    expect(host.files.get(`${folder}/eth0.nmconnection`)?.mode).toBe(0o600);
-    expect(host.textOf(`${folder}/old.nmconnection`)).toBeUndefined();
-  });
+    const inputs = {
+      disk: undefined,
+      ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
+    };
+    const hostWithOld = (): FakeHost =>
+      fakeHost()
+        .withFile(`${folder}/old.nmconnection`, 'old')
+        .on(gc)
+        .prints(printed(keyfile))
+        .on(makeFolderArgv)
+        .succeeds();
 
-  it.each([
-    [
-      -61,
-      'warn: the hardware clock says 2026-11-29T08:59:00.000Z, and the clock of this host 2026-11-29T10:00:00.000Z',
-    ],
-    [
-      61,
-      'warn: the hardware clock says 2026-11-29T11:01:00.000Z, and the clock of this host 2026-11-29T10:00:00.000Z',
-    ],
-    [-59, undefined],
-  ])('warns of a hardware clock that is %i minutes off only beyond an hour', async (off, note) => {
-    const start = Date.parse('2026-11-29T10:00:00Z');
-    const { notes } = await runStep(checkInputs, {
-      host: fakeHost().withFile(
-        '/sys/class/rtc/rtc0/since_epoch',
-        `${(start + minutes(off)) / 1000}\n`,
-      ),
-      clock: fakeClock({ start }),
-      facts: {
-        disk: undefined,
-        ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
-      },
+    it('are checked, and then written to a private folder, from which others are removed', async () => {
+      const known = nmcliTakes(hostWithOld());
+      const done: string[] = [];
+      const host: Host = {
+        ...known,
+        exec: (argv, options) => {
+          done.push(argv.join(' '));
+          return known.exec(argv, options);
+        },
+        remove: (path, signal) => {
+          done.push(`remove ${path}`);
+          return known.remove(path, signal);
+        },
+        writeFile: (path, content, options) => {
+          done.push(`write ${path}`);
+          return known.writeFile(path, content, options);
+        },
+      };
+      await runStep(checkInputs, { config: nmstate, host, facts: inputs });
+      expect(done).toEqual([
+        gc.join(' '),
+        nmcliArgv.join(' '),
+        `install --directory --mode=0700 ${folder}`,
+        `remove ${folder}/old.nmconnection`,
+        `write ${folder}/eth0.nmconnection`,
+      ]);
+      expect(known.textOf(`${folder}/eth0.nmconnection`)).toBe(keyfile);
+      expect(known.files.get(`${folder}/eth0.nmconnection`)?.mode).toBe(0o600);
+      expect(known.textOf(`${folder}/old.nmconnection`)).toBeUndefined();
     });
-    expect(notes).toEqual(note === undefined ? [] : [note]);
+
+    it('leave the folder unchanged when NetworkManager refuses them', async () => {
+      const host = hostWithOld().on(nmcliArgv).fails(1, 'Error: no');
+      const { failure } = await tryStep(checkInputs, { config: nmstate, host, facts: inputs });
+      expect(failure).toMatchObject({ code: 'network.bad-nmstate' });
+      expect([...host.files.keys()]).toEqual([`${folder}/old.nmconnection`]);
+    });
   });
 
   const kept = { ...targetOf(coreOsDisk('sda')), kept: [keptPartition(5, 'data', 25_000)] };
