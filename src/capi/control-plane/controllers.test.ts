@@ -43,11 +43,13 @@ import {
   capiMachines,
   ownNames,
 } from '../api.ts';
-import type { Kube } from '../../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { secretText } from '../objects.ts';
 import { readMasters } from './guest.ts';
 import { machineName } from './machines.ts';
+
+const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets' };
 
 /** Runs a provider on a management cluster. */
 function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
@@ -286,6 +288,55 @@ describe('the installed cluster', () => {
     const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
     const ofHosts = approved.filter(({ name }) => name?.startsWith('csr-') === true);
     expect(ofHosts.map(({ name }) => name)).toEqual(['csr-1', 'csr-3']);
+  });
+
+  const masterNode = (status: string, role = 'master'): KubeObject => ({
+    metadata: { name: 'm0', labels: { [`node-role.kubernetes.io/${role}`]: '' } },
+    status: { conditions: [{ type: 'Ready', status }] },
+  });
+  const configServers = (numberReady: number, name = 'machine-config-server'): KubeObject => ({
+    metadata: { name, namespace: 'openshift-machine-config-operator' },
+    status: { numberReady },
+  });
+  it.each<[string, string, KubeObject, KubeObject?]>([
+    ['one is ready', 'True Available', masterNode('False'), configServers(1)],
+    ['none is ready', 'False WaitingForMasters', masterNode('True'), configServers(0)],
+    ['none is listed, and a master is ready', 'True Available', masterNode('True')],
+    [
+      'none is listed, and a master with the newer label is ready',
+      'True Available',
+      masterNode('True', 'control-plane'),
+      configServers(0, 'machine-config-daemon'),
+    ],
+    ['none is listed, and no master is ready', 'False WaitingForMasters', masterNode('False')],
+    [
+      'none is listed, and only a worker is ready',
+      'False WaitingForMasters',
+      masterNode('True', 'worker'),
+    ],
+  ])('reports after the bootstrap, when of its config servers %s: %s', async (...row) => {
+    const [, expected, node, servers] = row;
+    const { kube, guest, pass } = atWork();
+    guest.put(nodes, node);
+    if (servers !== undefined) guest.put(daemonSets, servers);
+    await pass();
+    reportBootstrap(kube, 'Waiting for control plane');
+    await pass();
+    expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('False WaitingForMasters');
+    reportBootstrap(kube, 'Rebooting');
+    await pass();
+    expect(conditionIn(kube, 'ConfigServerAvailable')).toBe(expected);
+  });
+
+  it('keeps its config servers in the status while they restart', async () => {
+    const { kube, guest, pass } = atWork();
+    guest.put(daemonSets, configServers(1));
+    await pass();
+    reportBootstrap(kube, 'Rebooting');
+    await pass();
+    guest.put(daemonSets, configServers(0));
+    await pass();
+    expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('True Available');
   });
 
   it('gets its config server CA stored in the install assets once masters use it', async () => {
