@@ -32,6 +32,7 @@ import {
   pkcs10,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
+import { untilAborted } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
 import {
   assetKeys,
@@ -326,6 +327,21 @@ describe('the installed cluster', () => {
     reportBootstrap(kube, 'Rebooting');
     await pass();
     expect(conditionIn(kube, 'ConfigServerAvailable')).toBe(expected);
+  });
+
+  it('reports no config server before the cluster has listed them', async () => {
+    const { kube, guest, pass } = atWork();
+    const { follow } = guest;
+    const unlisted: FakeKube['follow'] = (selection, seen, signal) =>
+      selection.kind.plural === daemonSets.plural
+        ? untilAborted(signal)
+        : follow(selection, seen, signal);
+    Object.assign(guest, { follow: unlisted });
+    guest.put(nodes, masterNode('True'));
+    await pass();
+    reportBootstrap(kube, 'Rebooting');
+    await pass();
+    expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('False WaitingForMasters');
   });
 
   it('keeps its config servers in the status while they restart', async () => {

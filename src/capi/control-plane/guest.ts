@@ -116,6 +116,7 @@ function seenIn(kube: Kube, stores: Stores): GuestSeen {
 function hasConfigServer({ configServers: servers, nodes: all }: Stores): boolean {
   const [server] = servers.all();
   if (server !== undefined) return countAt(server, 'status', 'numberReady') > 0;
+  if (servers.gap() !== undefined) return false;
   const labels = [nodeLabel('master'), 'node-role.kubernetes.io/control-plane'];
   const isMaster = ({ metadata }: KubeObject): boolean =>
     labels.some((label) => metadata.labels?.[label] !== undefined);
