@@ -42,7 +42,12 @@ it('printWaiting prints nothing for work that fails immediately', async () => {
 });
 
 it('accepts limits with fractions of a millisecond, and very long ones', () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
   const stop = new AbortController();
-  for (const limit of [1234.5, 0.2, Number.MAX_SAFE_INTEGER])
-    expect(limitedBy(stop.signal, limit).aborted).toBe(false);
+  const limits = [1234.5, 0.2, 2 ** 31, Number.MAX_SAFE_INTEGER];
+  const signals = limits.map((limit) => limitedBy(stop.signal, limit));
+  expect(timeout.mock.calls).toEqual([[1235], [1], [2 ** 31 - 1], [2 ** 31 - 1]]);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false, false]);
+  stop.abort(new Error('stopped'));
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true, true]);
 });
