@@ -57,7 +57,11 @@ describe('withReleaseFallback', () => {
     const scope = scopeOf('fallback-stock');
     const release = await withReleaseFallback(scope, failing, consequence);
     expect(release).toEqual({ kind: 'release', why: 'file.not-written: the disk is full' });
-    expect(scope.note).toHaveBeenCalledExactlyOnceWith('warn', warning, expect.anything());
+    expect(scope.note).toHaveBeenCalledExactlyOnceWith('warn', warning, {
+      code: 'file.not-written',
+      reason: 'the disk is full',
+      hint: 'check free space and mounts on the host',
+    });
   });
 
   it('fails under the policy fail', async () => {
