@@ -95,11 +95,18 @@ describe('the cloud provider taint', () => {
     expect(run.inventory.calls).not.toContain('cluster');
   });
 
-  it('is decided by the install-config when the service is unreachable', async () => {
-    const run = setUp('vsphere', { invoker: 'agent-installer' });
-    run.inventory.failing('cluster', inventoryFailure('inventory.unreachable', 'down'));
-    expect((await patchesWith(run, tainted)).patches).toEqual([]);
-  });
+  it.each([
+    ['vsphere', 'agent-installer', 0],
+    ['vsphere', 'assisted-service', 1],
+    ['none', 'assisted-service', 0],
+  ])(
+    'is decided by the install-config for %s and %s when the service is unreachable',
+    async (platform, invoker, times) => {
+      const run = setUp(platform, { invoker });
+      run.inventory.failing('cluster', inventoryFailure('inventory.unreachable', 'down'), 1000);
+      expect((await patchesWith(run, tainted)).patches).toHaveLength(times);
+    },
+  );
 
   it('is decided by the install-config when the service hangs', async () => {
     const run = setUp('nutanix');
