@@ -184,6 +184,7 @@ describe('disk/clean', () => {
       return {};
     });
     await runStep(cleanDisk, { host, facts });
+    expect(changing(host.ran).filter(([, first]) => first === '--stop')).toHaveLength(2);
     expect(present.has('md127')).toBe(false);
   });
 
