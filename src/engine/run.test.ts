@@ -62,6 +62,7 @@ describe('a run', () => {
       },
     });
     await runToy(toy({ steps: [listPorts] }));
+    expect(seen).toContain('signal');
     expect(seen).not.toContain('world');
   });
 
