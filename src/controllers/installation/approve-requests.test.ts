@@ -126,15 +126,18 @@ describe('approving certificate requests', () => {
 
   it('does not approve a request that was recreated under the same name', async () => {
     const inner = fakeKube();
+    let reads = 0;
     const kube: FakeKube = {
       ...inner,
       get: async (ref, signal) => {
+        reads += 1;
         const found = await inner.get(ref, signal);
         return found && { ...found, metadata: { ...found.metadata, uid: 'another' } };
       },
     };
     const { approvals, put } = setUp({ kube });
     await put('client');
+    expect(reads).toBeGreaterThan(0);
     expect(approvals()).toEqual([]);
   });
 
@@ -155,16 +158,19 @@ describe('approving certificate requests', () => {
   ])('does not approve a request when %s', async (what, change) => {
     const inner = fakeKube();
     const read = Promise.withResolvers<undefined>();
+    let reads = 0;
     const kube: FakeKube = {
       ...inner,
       get: async (ref, signal) => {
         if (ref.kind !== nodes) return inner.get(ref, signal);
+        reads += 1;
         await read.promise;
         return what.includes('node') ? nodeObject({ name: 'm0' }) : undefined;
       },
     };
     const world = setUp({ kube });
     await world.put('client');
+    expect(reads).toBe(1);
     change(world);
     read.resolve(undefined);
     await world.clock.advance(minutes(1));

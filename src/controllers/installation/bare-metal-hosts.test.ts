@@ -176,12 +176,15 @@ describe('registering bare metal hosts', () => {
 
   it('does not write to a host that was recreated under the same name', async () => {
     const kube = cluster([bmh('b0', withStatus)], [machine('w-0')]);
+    let patches = 0;
     kube.before('patch', () => {
+      patches += 1;
       kube.drop({ kind: bareMetalHosts, namespace, name: 'b0' });
       kube.holdViews();
       kube.put(bareMetalHosts, bmh('b0'));
     });
     await setUp(kube).finish();
+    expect(patches).toBeGreaterThan(0);
     expect(kube.writes).toEqual([]);
   });
 

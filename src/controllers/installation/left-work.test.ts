@@ -96,13 +96,16 @@ describe('controller/do-left-work', () => {
     const kube = etcdOn(['m1', 'm2', 'm3']);
     const clock = fakeClock({ auto: false });
     putRecord(kube, { isEtcdOverridden: true });
+    let reads = 0;
     kube.before('get', () => {
+      reads += 1;
       kube.holdViews();
       putRecord(kube, {});
     });
     const { stop } = runInstallation(['do-left-work'], { kube, clock });
     await clock.advance(minutes(5));
     await stop();
+    expect(reads).toBeGreaterThan(0);
     expect(kube.writes).toEqual([]);
   });
 

@@ -133,13 +133,16 @@ describe('reporting nodes', () => {
   ])('%s', async (_, isReplaced) => {
     const { kube, node, reported } = setUp([host('m0', { stage: 'Joined' })]);
     await settle();
+    let reads = 0;
     kube.before('get', () => {
+      reads += 1;
       if (isReplaced) kube.drop({ kind: nodes, name: 'm0' });
       kube.holdViews();
       node({ name: 'm0', notReady: 'x' });
     });
     node({ name: 'm0' });
     await settle();
+    expect(reads).toBeGreaterThan(0);
     expect(reported()).toEqual([]);
   });
 

@@ -303,6 +303,7 @@ describe('drain nodes', () => {
     };
     void run(late);
     await advance();
+    expect(isCordoned).toBe(true);
     expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
   });
 
@@ -353,14 +354,19 @@ describe('drain nodes', () => {
       spec: { replicas: 1 },
     };
     // The watch has not shown the change yet.
+    let reads = 0;
     const port: Kube = {
       ...kube,
-      get: (ref, signal) =>
-        ref.kind === deployments ? Promise.resolve(deployment) : kube.get(ref, signal),
+      get: (ref, signal) => {
+        if (ref.kind !== deployments) return kube.get(ref, signal);
+        reads += 1;
+        return Promise.resolve(deployment);
+      },
     };
     kube.put(pods, pod('p'));
     void run(port);
     await advance();
+    expect(reads).toBeGreaterThan(0);
     kube.put(deployments, deployment);
     await advance();
     expect(kube.writes).toEqual([]);

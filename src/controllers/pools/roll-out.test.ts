@@ -299,12 +299,17 @@ describe('roll out', () => {
   it('does not change a node when the operator has just been deployed', async () => {
     const { kube, start, advance, changes } = setUp([pool('worker')], [node('w0', 'worker')]);
     const name = 'machine-config-controller';
+    let reads = 0;
     const back: Kube = {
       ...kube,
-      get: (ref) => Promise.resolve(ref.name === name ? { metadata: { name } } : undefined),
+      get: (ref) => {
+        if (ref.name === name) reads += 1;
+        return Promise.resolve(ref.name === name ? { metadata: { name } } : undefined);
+      },
     };
     void start(back);
     await advance(20);
+    expect(reads).toBeGreaterThan(0);
     expect(changes()).toEqual([]);
   });
 
