@@ -538,12 +538,15 @@ describe('a change after a decision', () => {
     const subject = 'O=system:nodes, CN=system:node:w0';
     const pem = await pkcs10({ subject, names: [], keys: await keyPair() });
     const request = signingRequestObject('client', pem, { name: 'csr-1' });
+    let reads = 0;
     guest.before('get', () => {
+      reads += 1;
       const status = { conditions: [{ type: 'Denied', status: 'True' }] };
       guest.put(certificateSigningRequests, { ...request, status });
     });
     guest.put(certificateSigningRequests, request);
     await pass();
+    expect(reads).toBeGreaterThan(0);
     expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
   });
 
@@ -561,11 +564,14 @@ describe('a change after a decision', () => {
     const names = alternativeNames('m0', '192.0.2.77');
     const subject = 'O=system:nodes, CN=system:node:m0';
     const pem = await pkcs10({ subject, names, keys: await keyPair() });
+    let lists = 0;
     guest.before('list', () => {
+      lists += 1;
       guest.put(nodes, nodeAt('other'));
     });
     guest.put(certificateSigningRequests, signingRequestObject('serving', pem, { name: 'csr-1' }));
     await pass();
+    expect(lists).toBeGreaterThan(0);
     expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
   });
 
