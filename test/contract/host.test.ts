@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 import { localHost } from '../../src/adapters/host/local-host.ts';
 import { seconds } from '../../src/model/duration.ts';
@@ -55,9 +56,13 @@ everyHost((subject) => {
 
   it('masks secrets in an error', async () => {
     const token = new Secret('planted-token');
-    const failing = sh('exit 4', { secrets: [token.reveal()], env: { T: token.reveal() } });
+    const failing = sh(`exit 4 # ${token.reveal()}`, { secrets: [token.reveal()] });
     const error: unknown = await failing.catch((thrown: unknown) => thrown);
-    expect(JSON.stringify(error)).not.toContain(token.reveal());
+    expect(error).toMatchObject({
+      code: 'command.failed',
+      context: { argv: 'sh -c exit 4 # ***', exitCode: 4 },
+    });
+    expect(inspect(error, { depth: 9 })).not.toContain(token.reveal());
   });
 
   it('passes the given variables to a command and not its own', async () => {
