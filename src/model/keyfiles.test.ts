@@ -64,7 +64,9 @@ describe('keyfileProblems', () => {
 
   it('does not quote secrets of a file', () => {
     const text = '[802-1x]\npassword=planted-secret\nplanted-secret\n';
-    expect(keyfileProblems(new Map([['a.nmconnection', text]])).join()).not.toContain('planted');
+    const problems = keyfileProblems(new Map([['a.nmconnection', text]]));
+    expect(problems).toEqual([expect.stringMatching(/^a\.nmconnection:3: /)]);
+    expect(problems.join()).not.toContain('planted');
   });
 });
 
