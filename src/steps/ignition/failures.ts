@@ -31,6 +31,7 @@ export const ignitionSourceFailures = {
     kind: 'host',
     title: 'A certificate of the cluster is not valid by the clock of this host',
     hint: 'correct the clock (timedatectl, chronyc tracking); where it is right, make the files of the installer again, as bootstrap.ign holds for 24 hours',
+    isFinal: true,
   },
   'ignition.not-rendered': {
     kind: 'cluster',

@@ -10,6 +10,7 @@ import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { minutes } from '../../model/duration.ts';
 import type { Secret } from '../../model/secret.ts';
 import { fetchHost, hideSaved } from './fetch-host.ts';
 
@@ -72,6 +73,7 @@ describe('ignition/fetch-host', () => {
     const inventory = fakeInventory({ ignition });
     const { failure } = await tryStep(fetchHost, { config, host, inventory, clock });
     expect(failure).toMatchObject({ code: 'ignition.wrong-time' });
+    expect(clock.elapsed()).toBe(minutes(5));
     expect([...host.files.keys()]).toEqual([]);
   });
 
