@@ -163,13 +163,15 @@ describe('cluster/leave-record', () => {
     expect([clock.now(), notes.length]).toEqual([0, 1]);
   });
 
-  it.each<[string, string, (run: ReturnType<typeof world>) => void]>([
+  it.each<[string, string, string, (run: ReturnType<typeof world>) => void]>([
     [
+      'after 15 minutes',
       'an API server that does not answer',
       'wait.timed-out',
       ({ kube }) => kube.lastError(kubeFailure('kube.unreachable', 'down')),
     ],
     [
+      'at once',
       'a record that is not corrected',
       'cluster.record-not-left',
       ({ kube }) => {
@@ -178,12 +180,14 @@ describe('cluster/leave-record', () => {
         Object.assign(kube, { patch: () => Promise.resolve(kube.objectsOf(kind)[0]) });
       },
     ],
-  ])('only warns about %s', async (_, code, prepare) => {
-    const run = world();
+  ])('only warns %s about %s', async (...[when, , code, prepare]) => {
+    const clock = fakeClock();
+    const run = { ...world(), clock };
     prepare(run);
     const { notes, events } = await runStep(leaveRecord, run);
     expect(notes).toEqual([expect.stringMatching(/^warn: could not write the record ConfigMap/)]);
     expect(JSON.stringify(events)).toContain(code);
+    expect(clock.now()).toBe(when === 'at once' ? 0 : minutes(15));
   });
 });
 

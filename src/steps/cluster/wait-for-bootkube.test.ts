@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { hours } from '../../model/duration.ts';
 import { waitForBootkube } from './wait-for-bootkube.ts';
 
 const facts = { controlPlane: { units: ['bootkube.service'] } };
@@ -70,6 +71,7 @@ describe('cluster/wait-for-bootkube', () => {
     });
     const { events, failure } = await tryStep(waitForBootkube, { host, clock, facts });
     expect(failure).toMatchObject({ code: 'wait.timed-out' });
+    expect(clock.now()).toBe(hours(24));
     expect(statusesOf(events)).toEqual(['bootkube.service failed (exit-code) and was restarted']);
     const reports = reportsOf(events, { ladder: 'bootstrap', stage: 'Installing' });
     expect(reports).toEqual(['0: ', '0: bootkube.service failed (exit-code) and was restarted']);

@@ -9,7 +9,7 @@ import { tableArgv } from '../disk/kept.ts';
 import { writeImage } from './write.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
-import { hours } from '../../model/duration.ts';
+import { hours, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 
 const keepingFacts = () => {
@@ -98,6 +98,8 @@ describe('image/write', () => {
       kind: 'limit',
       context: { phase: 'read' },
     });
+    // The first poll, a minute after the start, sees the last progress.
+    expect(clock.now()).toBe(minutes(31));
     const reports = reportsOf(events, { ladder: 'master', stage: 'Installing' });
     expect(reports.slice(1)).toEqual([
       '0: 60%',
