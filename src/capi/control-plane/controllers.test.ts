@@ -237,8 +237,10 @@ describe('metadata for Machines', () => {
         [capiNames.clusterName]: 'demo',
         [capiNames.controlPlane]: '',
       });
-    for (const kind of [bootstrapConfigs, labMachines])
-      for (const one of kube.objectsOf(kind)) expect(one.metadata.labels).toHaveProperty('rack');
+    for (const kind of [bootstrapConfigs, labMachines]) {
+      const racks = kube.objectsOf(kind).map(({ metadata: { labels } }) => labels?.['rack']);
+      expect(racks).toEqual(['r1', 'r1', 'r1']);
+    }
   });
 });
 
@@ -457,6 +459,7 @@ describe('deleting a control plane', () => {
       [],
     );
     expect(conditionIn(kube, 'Deleting')).toBe('True DeletingMachines');
+    expect(machinesIn(kube)).toHaveLength(3);
     for (const { metadata } of machinesIn(kube)) {
       expect(controlPlaneIn(kube)?.metadata.uid).toBe(controlPlaneUid);
       kube.drop({ kind: capiMachines, namespace: capiNamespace, name: metadata.name });
