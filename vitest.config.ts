@@ -20,8 +20,9 @@ export const projectOf = (name: string, suite: VitestProject): TestProjectInline
       sequence: { shuffle: suite.filesAtOnce === undefined },
       testTimeout: timeout,
       hookTimeout: timeout,
-      // A busy machine makes what is waited for late, and a test that fails may take its time.
-      expect: { poll: { timeout: timeout / 4 } },
+      // A busy machine makes what is waited for late, and a test that fails may take its time. A
+      // loop without a turn and a callback that nobody calls assert nothing.
+      expect: { poll: { timeout: timeout / 4 }, requireAssertions: true },
       // A failure that happens once in CI must show the value, not its first words.
       chaiConfig: { truncateThreshold: 4000 },
     },
