@@ -57,6 +57,7 @@ interface Planned {
   readonly fault: Fault;
   begun: number | undefined;
   hits: number;
+  isOver?: true;
 }
 
 /**
@@ -69,8 +70,14 @@ export function faultPlan(faults: readonly Fault[], now: () => number = Date.now
   return {
     /** The hit requests, each with its fault. */
     struck: struck as readonly Strike[],
-    /** Adds a fault while the server runs. */
-    add: (fault: Fault): void => void planned.push(plannedFault(fault)),
+    /** Adds a fault while the server runs; returns the function that ends it. */
+    add: (fault: Fault): (() => void) => {
+      const added = plannedFault(fault);
+      planned.push(added);
+      return () => {
+        added.isOver = true;
+      };
+    },
     /** The fault that hits this request, or undefined. Counts the request. */
     decide: (request: FaultyRequest): Fault | undefined => {
       for (const one of planned) begin(one, request, now());
@@ -99,8 +106,9 @@ function begin(planned: Planned, request: FaultyRequest, now: number): void {
   if (fits) planned.begun = now;
 }
 
-function strikes({ fault, begun, hits }: Planned, request: FaultyRequest, now: number): boolean {
-  if (begun === undefined || hits >= (fault.times ?? Infinity)) return false;
+function strikes(planned: Planned, request: FaultyRequest, now: number): boolean {
+  const { fault, begun, hits, isOver = false } = planned;
+  if (begun === undefined || isOver || hits >= (fault.times ?? Infinity)) return false;
   if (now - begun >= (fault.forSeconds ?? Infinity) * 1000) return false;
   return new RegExp(fault.on).test(lineOf(request));
 }
