@@ -11,7 +11,7 @@ it('writes every line to a real journal with the tag installer', async () => {
       ...['--mount', '--pid', '--fork', '--mount-proc', '--', 'sh', path('journald.sh')],
       ...[process.execPath, path('journald.ts')],
     ],
-    { timeout: 60_000 },
+    { timeout: 600_000 },
   );
   const entries = stdout
     .trim()

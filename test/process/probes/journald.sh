@@ -10,8 +10,7 @@ while [ ! -S /run/systemd/journal/socket ]; do sleep 0.05; done
 "$@" >&2
 # A busy daemon reads its socket later; the last line comes last.
 entries() { journalctl --no-pager --all --output=json TAG=installer; }
-tries=0
-until entries | grep -q 'line 999' || [ "$tries" -eq 200 ]; do tries=$((tries + 1)); sleep 0.2; done
+until entries | grep -q 'line 999'; do sleep 0.2; done
 entries
 kill "$daemon"
 # By that signal it may end, and in no other way than well.
