@@ -75,7 +75,7 @@ async function run(
   const line = [...argv, starts[how], 'sh', ...sides, process.execPath, bundle, ...words];
   const options = {
     env: { PATH: '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin', ...env },
-    timeout: 100_000,
+    timeout: 600_000,
   };
   return promisify(execFile)('unshare', line, options).then(
     (end) => ({ ...end, exitCode: 0 }),

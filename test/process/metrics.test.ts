@@ -38,7 +38,7 @@ it('watches the status of both hosts of one-medium.md to the end of their instal
   const watched = Promise.withResolvers<string>();
   const host = (): ReturnType<typeof runUnder> =>
     runUnder({
-      plan: { write: { seconds: 60, flushSeconds: 0, lineMillis: 50 } },
+      plan: { write: { seconds: 120, flushSeconds: 0, lineMillis: 50 } },
       words: ['--status', '127.0.0.1:0'],
       beside: async (own) => {
         const port = (): string | undefined => portIn(logOf(join(own.folder, 'agent.log')));

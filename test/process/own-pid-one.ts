@@ -23,7 +23,7 @@ export async function runThere(script: string, ...args: readonly string[]): Prom
       'mkdir -p /run/lock && mount -t tmpfs none /run/lock && "$@" & wait $!',
       ...['sh', process.execPath, script, ...args],
     ],
-    { timeout: 60_000, env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: 'planted-token' } },
+    { timeout: 600_000, env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: 'planted-token' } },
   ).catch((error: unknown) => {
     if (error instanceof Error && 'stdout' in error && error.stdout !== '') return error as never;
     throw error;

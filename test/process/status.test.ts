@@ -44,7 +44,7 @@ it('shows the status of a running, a killed and a finished agent', async () => {
     role: 'master',
     isControlPlaneDone: true,
     token: 'token-of-the-test',
-    write: { seconds: 30, lineMillis: 50 },
+    write: { seconds: 120, lineMillis: 50 },
   });
   const agent = start(host);
   await becomes(() => hasWritten(host));

@@ -2,7 +2,7 @@
 import { nsenterHost } from '../../../src/adapters/host/nsenter-host.ts';
 import { AgentError } from '../../../src/model/failure.ts';
 
-const how = { signal: new AbortController().signal, limit: 10_000 };
+const how = { signal: new AbortController().signal, limit: 600_000 };
 const host = nsenterHost();
 const codeOf = async (argv: readonly string[]): Promise<string> => {
   try {

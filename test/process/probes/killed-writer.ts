@@ -19,9 +19,9 @@ async function runProbe(): Promise<void> {
   const outlivesAgent = isWriting();
   const whileWriting = await host.lock(underLock, signal);
   const second = await host
-    .exec(['true'], { signal, limit: 10_000, underLock })
+    .exec(['true'], { signal, limit: 600_000, underLock })
     .catch((error: unknown) => (error as { code?: string }).code);
-  await host.exec(['pkill', '--full', '^sleep 4321$'], { signal, limit: 10_000 });
+  await host.exec(['pkill', '--full', '^sleep 4321$'], { signal, limit: 600_000 });
   while (isWriting()) await pause(10);
   const after = await host.lock(underLock, signal);
   process.stdout.write(
@@ -35,7 +35,7 @@ async function runProbe(): Promise<void> {
 }
 
 if (process.argv[2] === 'agent') {
-  await host.exec(['sleep', '4321'], { signal, limit: 60_000, underLock });
+  await host.exec(['sleep', '4321'], { signal, limit: 600_000, underLock });
 } else {
   await runProbe();
 }
