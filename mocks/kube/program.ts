@@ -33,6 +33,8 @@ export interface ProgramPlan {
   readonly logFile: string;
   /** Whether it answers; may reject until it does. */
   readonly isReady: () => Promise<boolean>;
+  /** The exit code after which it is started again, as a kubelet does; default: none. */
+  readonly restartsAfter?: number;
 }
 
 const READY_LIMIT_MILLIS = 600_000;
@@ -59,6 +61,9 @@ export function controlProgram(plan: ProgramPlan): ServerControl {
     start: async () => {
       if (isRunning()) return;
       child = await launch(plan);
+      child.once('exit', (code) => {
+        if (code === plan.restartsAfter) control.start().catch(() => undefined);
+      });
       await answers(plan, child);
     },
     stop: async () => {

@@ -4,7 +4,9 @@ import { join, resolve } from 'node:path';
 import type { KubeUser } from '../../mocks/kube/pki.ts';
 import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
 import type { AuditedRequest } from '../../mocks/kube/start.ts';
+import { leaseFailures } from '../../src/kube/lease.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
+import { exitCodes } from '../../src/model/failure.ts';
 import { unusedPermissions } from '../kube/permissions.ts';
 import { clusterRoles } from '../kube/rig.ts';
 import { deployedObjects, type Management } from './rig.ts';
@@ -118,6 +120,8 @@ export async function startManager(
     ],
     logFile: join(kube.folder, `${provider}.log`),
     isReady: async () => (await fetch(`http://${at(ports.health)}/readyz`)).ok,
+    // A machine that stalls for ten seconds takes its lease from it.
+    restartsAfter: exitCodes[leaseFailures['controller.lease-lost'].kind],
   });
   await control.start();
   const asked = () => kube.audited(as?.name ?? `system:serviceaccount:${namespace}:manager`);
