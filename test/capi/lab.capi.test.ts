@@ -31,7 +31,7 @@ it('installs three masters and two workers with the commands of the guide, and s
     return isShown(shown, printed);
   };
   await Promise.race([
-    expect.poll(see, { timeout: 200_000, interval: 500 }).toBe(true),
+    expect.poll(see, { timeout: 1_200_000, interval: 500 }).toBe(true),
     followed.then(() => expect(printed).toBe(shown)),
   ]);
   await followed;

@@ -55,7 +55,7 @@ const scenario = Scenario.parse({
   description: `A management cluster with Cluster API's own core, both providers of Bootwright, and machines in memory.
 The agent of each host is started by the bootstrap data of its Machine.`,
   hosts: [{ name: 'any', role: 'master' }],
-  limitSeconds: 300,
+  limitSeconds: 600,
   expect: { outcome: 'installed' },
 });
 
