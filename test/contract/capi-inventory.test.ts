@@ -352,11 +352,11 @@ describe('the log of a host that has failed', () => {
         signal: ended.signal,
       });
     const held = expect(slow()).rejects.toThrow('the host is gone');
-    await vi.waitFor(async () => expect((await slow()).status).toBe(429));
+    await expect.poll(async () => (await slow()).status).toBe(429);
     expect(await upload('m1', 'a log\n')).toBe(204);
     ended.abort(new Error('the host is gone'));
     await held;
-    await vi.waitFor(async () => expect(await upload('w0', 'the next\n')).toBe(204));
+    await expect.poll(() => upload('w0', 'the next\n')).toBe(204);
   });
 
   it('is truncated to its end', async () => {

@@ -14,9 +14,6 @@ import { emptyPage } from '../../src/page/state.ts';
 import { HttpRefusal } from '../../src/ports/http-route.ts';
 import { makeCertificates } from './real/http-server.ts';
 
-/** The server reads its certificate each second. */
-const within = { timeout: 10_000 };
-
 const size = async (given: HonoRequest) => new Response(`${(await given.text()).length}`);
 
 const routes: RoutesToServe['routes'] = [
@@ -395,10 +392,10 @@ describe('routes over HTTPS', () => {
     expect(await answered(own.port, first.ca)).toBe('HTTP/1.1 200 OK');
     secret.put(second.cert, first.key);
     const refused = 'the new certificate of a server cannot be used; the old one stays';
-    await expect.poll(() => own.notes.map(({ message }) => message), within).toEqual([refused]);
+    await expect.poll(() => own.notes.map(({ message }) => message)).toEqual([refused]);
     expect(await answered(own.port, first.ca)).toBe('HTTP/1.1 200 OK');
     secret.put(second.cert, second.key);
-    await expect.poll(() => own.notes.length, within).toBe(2);
+    await expect.poll(() => own.notes.length).toBe(2);
     expect(await answered(own.port, second.ca)).toBe('HTTP/1.1 200 OK');
     await expect(answered(own.port, first.ca)).rejects.toThrow(
       /unable to verify|self-signed|unable to get|signature/,

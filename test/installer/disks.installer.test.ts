@@ -200,12 +200,12 @@ describe('disks of a live system', () => {
     const how = { ...run(), config, facts: { disk: await resolve(config) } };
     const stop = new AbortController();
     const { signal } = stop;
-    const mounting = `mkdir -p /mnt/one /mnt/two && mount ${data} /mnt/one && mount ${extra.device} /mnt/two && exec sleep 60`;
+    const mounting = `mkdir -p /mnt/one /mnt/two && mount ${data} /mnt/one && mount ${extra.device} /mnt/two && exec sleep 600`;
     const holder = live.host
-      .exec(['unshare', '--mount', 'sh', '-c', mounting], { signal, limit: seconds(60) })
+      .exec(['unshare', '--mount', 'sh', '-c', mounting], { signal, limit: seconds(600) })
       .catch(() => undefined);
     await expect
-      .poll(async () => (await tryStep(checkDisk, how)).failure, { timeout: seconds(20) })
+      .poll(async () => (await tryStep(checkDisk, how)).failure)
       .toMatchObject({
         code: 'disk.busy',
         context: { holders: expect.stringContaining(data) as string },

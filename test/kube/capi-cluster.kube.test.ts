@@ -85,7 +85,7 @@ it('installs with the commands of cluster-api-metal3.md', async () => {
   // The providers' part: its host is installed once the control plane is ready.
   const available = (): Promise<unknown> =>
     report({ kind: controlPlanes, name: 'example' }, 'Installed', 'Installed');
-  await Promise.race([followed, vi.waitFor(available, { timeout: 300_000, interval: 200 })]);
+  await Promise.race([followed, vi.waitFor(available, { timeout: 600_000, interval: 200 })]);
   await rig.client.create(bootstrapConfigs, {
     ...bootstrapConfigType,
     spec: configSpec,

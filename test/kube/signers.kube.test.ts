@@ -59,7 +59,7 @@ describe('a request that the controller would approve', () => {
       const types = (found.conditions ?? []).map(({ type }) => type);
       return found.certificate === undefined ? types : [...types, 'certificate'];
     };
-    await expect.poll(async () => (await status()).length, { timeout: 30_000 }).toBeGreaterThan(1);
+    await expect.poll(async () => (await status()).length).toBeGreaterThan(1);
     return status();
   };
 
