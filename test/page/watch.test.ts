@@ -117,7 +117,8 @@ describe('bootwright watch', () => {
     await page.screenshot({ path: join(pictures, 'watch.png'), fullPage: true });
     expect(complaints).toEqual([]);
     const asked = service.requests.map(({ method, path }) => `${method} ${path}`);
-    expect(asked).toEqual([
+    // One every twenty seconds.
+    expect([...new Set(asked)]).toEqual([
       `GET /api/assisted-install/v2/clusters/${cluster.id}?exclude-hosts=false`,
     ]);
     expect(await watch.interrupt()).toBe(0);
@@ -174,11 +175,11 @@ describe('bootwright watch --until installed', () => {
 
   it('ends with 7 after its timeout', async () => {
     const service = await startService();
-    const words = [service.url, ...until, '--timeout', '2s'];
+    const words = [service.url, ...until, '--timeout', '10s'];
     const { printed, errors, exitCode } = await watchToEnd(words);
     expect(exitCode).toBe(7);
     expect(printed).toMatch(/^\S+Z b1: .*Writing image to disk/m);
-    expect(errors).toMatch(/^failed: cli\.not-installed-in-time: .* within 2 s: /);
+    expect(errors).toMatch(/^failed: cli\.not-installed-in-time: .* within 10 s: /);
   });
 });
 
