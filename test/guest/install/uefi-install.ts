@@ -77,8 +77,9 @@ export async function installByUefi(
     'disk.keep': String(kept.number),
     'hooks.before': hook,
     'hooks.after': hook,
-    // So that the agent's end and the order that it gave can be seen before the guest goes.
-    'finish.rebootDelayMinutes': '1',
+    // So that the agent's end and the order that it gave can be seen before the guest goes, which
+    // never happens: its power is cut.
+    'finish.rebootDelayMinutes': '60',
   };
   const variables = join(folder, 'uefi-variables.fd');
   const install = {
