@@ -55,7 +55,7 @@ beforeAll(async () => {
     over.abort(new Error('the installs are over'));
     await (await built)[Symbol.asyncDispose]();
   }
-}, 3_600_000);
+});
 
 afterAll(() => {
   folder[Symbol.dispose]();
@@ -71,6 +71,10 @@ const stagesOf = (reports: readonly string[]): readonly string[] =>
 
 const finishedAt = (events: readonly RunEvent[] = [], step: string): number =>
   events.find((event) => event.type === 'step.finished' && event.step === step)?.at ?? Number.NaN;
+
+/** The time from the end of the writes to the ordered reboot. */
+const secondsAtEnd = (events: readonly RunEvent[] | undefined): number =>
+  (finishedAt(events, 'finish/leave-host') - finishedAt(events, 'image/overwrite-os')) / 1000;
 
 /** The output of a hook in a run, line by line. */
 const printedBy = (
@@ -250,12 +254,12 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
 
   it('a service that is gone since the write costs only a minute at the end', () => {
     const events = powerCut.second.runs[0]?.events;
-    expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: \d\d%$/);
-    const written = finishedAt(events, 'image/overwrite-os');
-    const stalled = finishedAt(events, 'finish/leave-host') - written;
-    // Fifteen seconds for the state of the logs, sixty for the last report; the rest is work, in a
-    // guest that others slow down.
-    expect(stalled / 1000).toBeLessThan(15 + 60 + 100);
+    expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: \d+%$/);
+    // Fifteen seconds for the state of the logs, sixty for the last report; the rest is work. The
+    // other guest, whose service stays, has about the same work, and others slow down both.
+    expect(secondsAtEnd(events)).toBeLessThan(
+      15 + 60 + 100 + 2 * secondsAtEnd(uefi.job.runs[1]?.events),
+    );
   });
 
   it('the agent reports a registry that dies during a pull', () => {

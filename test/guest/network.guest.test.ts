@@ -65,7 +65,7 @@ beforeAll(async () => {
     over.abort();
   });
   asked = new Set(site.web.requests.map(({ path }) => path));
-}, 3_600_000);
+});
 
 afterAll(() => {
   folder[Symbol.dispose]();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await ensureParts([osDisk, qemu, agentBase(), osImage, imageRegistry, ...clusterParts]);
   folder = createTestFolder('nodes');
   rollOut = await rollOutToGuests(folder.path);
-}, 3_600_000);
+});
 
 afterAll(() => {
   folder[Symbol.dispose]();

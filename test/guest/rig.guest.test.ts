@@ -9,7 +9,7 @@ let folder: TestFolder;
 beforeAll(async () => {
   await ensureParts([qemu, liveRoot]);
   folder = createTestFolder('rig');
-}, 3_600_000);
+});
 
 afterAll(() => {
   folder[Symbol.dispose]();
