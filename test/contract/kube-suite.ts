@@ -114,12 +114,12 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         stop.signal,
       );
       const seen = (): KubeObject | undefined => views.at(-1)?.objects[0];
-      await vi.waitFor(() => expect(seen()).toBeDefined(), { timeout: 120_000, interval: 5 });
+      await vi.waitFor(() => expect(seen()).toBeDefined(), { timeout: 600_000, interval: 5 });
       const first = seen();
       await put('a', { k: 'w' });
       const versionOf = (object: KubeObject | undefined) => object?.metadata.resourceVersion;
       const isNewer = () => expect(versionOf(seen())).not.toBe(versionOf(first));
-      await vi.waitFor(isNewer, { timeout: 120_000, interval: 5 });
+      await vi.waitFor(isNewer, { timeout: 600_000, interval: 5 });
       stop.abort(new Error('the test is over'));
       await following;
       for (const object of [found, listed, first, seen()]) {
@@ -293,7 +293,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
               lastError: view?.lastError === undefined ? 'none' : 'some',
             }).toMatchObject(expected);
           },
-          { timeout: 120_000, interval: 5 },
+          { timeout: 600_000, interval: 5 },
         );
 
       it('shows existing, added, changed and deleted objects', async () => {
@@ -307,7 +307,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await world().kube.patch(refOf('b'), { type: 'merge', body: { data: { k: 'v' } } }, live);
         await vi.waitFor(
           () => expect(views.at(-1)?.objects[1]).toMatchObject({ data: { k: 'v' } }),
-          { timeout: 120_000, interval: 5 },
+          { timeout: 600_000, interval: 5 },
         );
         expect(views.at(-1)?.objects[1]?.metadata.resourceVersion).not.toBe(before);
         await world().drop(refOf('a'));

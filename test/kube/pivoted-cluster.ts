@@ -116,9 +116,9 @@ export async function askFor(
   await asker.create({ kind: certificateSigningRequests }, object, signal);
 }
 
-/** Waits for a condition, for five minutes at most. */
+/** Waits for a condition, for ten minutes at most. */
 export async function until(what: () => Promise<boolean>): Promise<void> {
-  const limit = AbortSignal.timeout(minutes(5));
+  const limit = AbortSignal.timeout(minutes(10));
   while (!(await what())) await systemClock.sleep(100, limit);
 }
 
