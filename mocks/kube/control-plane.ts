@@ -32,7 +32,7 @@ export interface ApiServer extends ServerControl {
 /** A running etcd, and functions to add servers to it. */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
-const PROBE_LIMIT_MILLIS = 2000;
+const PROBE_LIMIT_MILLIS = 20_000;
 const TRUST_POLL_MILLIS = 100;
 const UNAUTHORIZED = 401;
 const administrator: KubeUser = { name: 'lab-admin', groups: [administrators] };
