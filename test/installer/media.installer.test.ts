@@ -174,7 +174,7 @@ describe('bootwright media with the real coreos-installer', () => {
   });
 
   it('stops coreos-installer on SIGINT and leaves no file behind', async () => {
-    put('bin/coreos-installer', '#!/bin/sh\nexec sleep 60\n');
+    put('bin/coreos-installer', '#!/bin/sh\nexec sleep 600\n');
     chmodSync(at('bin/coreos-installer'), 0o755);
     const words = ['--config', at('host.yaml'), '--iso', at('live.iso'), '--out', at('other.iso')];
     const argv = [
