@@ -277,6 +277,11 @@ async function recover(host: LabHost, kind: Interruption): Promise<void> {
 /** Starts a second agent beside the running one, and records its failure. */
 async function runSecondAgent(lab: Lab, host: LabHost): Promise<void> {
   const name = 'second-agent';
+  const { writer } = host.machine;
+  const { seconds } = writer;
+  // However late it starts, the first agent still writes.
+  writer.seconds = 600;
   const end = await runAgent(lab, host, { name, onEvent: () => undefined });
+  writer.seconds = seconds;
   host.secondAgent = failureIn(await readFile(join(host.folder, `${name}.log`), 'utf8'), end);
 }
