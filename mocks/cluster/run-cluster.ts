@@ -23,6 +23,7 @@ import { serveConfig } from './layering/config-server.ts';
 import { verifyLayering } from './layering/verify.ts';
 import { runControllers } from './layering/run-controllers.ts';
 import { isOverridden } from './etcd.ts';
+import { lastStep } from './operators.ts';
 import { observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
 
@@ -77,11 +78,25 @@ export async function runCluster(site: ClusterSite) {
   const later = ({ seconds, event }: Extract<Action, { kind: 'later' }>): void => {
     const timer = setTimeout(() => {
       timers.delete(timer);
-      const isHeld = endedWaits(decide(state, event, plan)).some((step) => site.isHeld?.(step));
-      if (isHeld) later({ kind: 'later', seconds: HELD_SECONDS, event });
-      else emit(event);
+      void isHeld(event).then((isTooEarly) => {
+        if (closing.signal.aborted) return;
+        if (isTooEarly) later({ kind: 'later', seconds: HELD_SECONDS, event });
+        else emit(event);
+      });
     }, seconds * 1000);
     timers.add(timer);
+  };
+  /** Whether programs are still to see, or to do, what the event would end: they may be slow. */
+  const isHeld = async (event: ClusterEvent): Promise<boolean> => {
+    if (endedWaits(decide(state, event, plan)).some((step) => site.isHeld?.(step))) return true;
+    if (event.kind === 'controller-pulled') return site.isUnsaid?.() === true;
+    if (event.kind !== 'operators-due' || event.step < lastStep) return false;
+    if (work.kills.count < (plan.controllerDies ?? []).length) return true;
+    if (plan.forgesRequests !== true) return false;
+    return forgeryComplaints(work).then(
+      (complaints) => complaints.length > 0,
+      () => true,
+    );
   };
   const emit = (event: ClusterEvent): void => {
     if (closing.signal.aborted) return;

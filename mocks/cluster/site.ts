@@ -57,6 +57,8 @@ export interface ClusterSite {
   readonly layered?: LayeredSite | undefined;
   /** Whether a fault is still to strike in the wait of this step, so that the wait must not end. */
   readonly isHeld?: (step: string) => boolean;
+  /** Whether a host is still to say what it is expected to say while it waits. */
+  readonly isUnsaid?: () => boolean;
   /** Starts a job's program. */
   readonly startJob: (job: JobRun) => Promise<RunningJob>;
 }

@@ -14,6 +14,7 @@ import { freePort } from '../kube/program.ts';
 import { type Kube, type KubeOptions, type KubeParts, startKube } from '../kube/start.ts';
 import { settingVariable, startAgent } from './agent.ts';
 import type { Lab, LabHost } from './lab-host.ts';
+import { unsaid } from './make-report.ts';
 import { hasCluster, type Scenario } from './scenario.ts';
 
 /** The cluster of a run, if one starts in it. */
@@ -64,6 +65,7 @@ export async function openCluster(
       bootstrap: bootstrap.machine,
       store,
       isHeld: (step) => hosts.some(({ faults }) => faults.some(({ during }) => during === step)),
+      isUnsaid: () => unsaid(lab.scenario, hosts).length > 0,
     },
     {
       bundle: lab.bundle,
