@@ -116,7 +116,7 @@ export const Scenario = z.strictObject({
    */
   usualSeconds: z.number().positive().optional(),
   /** The lab gives up after this time. */
-  limitSeconds: z.number().positive().default(180),
+  limitSeconds: z.number().positive().default(600),
   expect: z.strictObject({
     outcome: z.enum(['installed', 'failed']),
     /**

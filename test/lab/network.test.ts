@@ -44,7 +44,6 @@ async function runIn(site: LabSite, hosts: readonly object[]): Promise<Seen> {
     stringify({
       title: 'A network',
       description: 'A network whose only way out is a proxy',
-      limitSeconds: 100,
       hosts,
       expect: { outcome: 'installed' },
     }),

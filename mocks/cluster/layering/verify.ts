@@ -11,7 +11,7 @@ import { type NodeState, type PoolState, violationsOf, violationsOfFallback } fr
 import { readObjects } from './run-controllers.ts';
 
 const POLL_INTERVAL_MILLIS = 250;
-const RESTS_WITHIN_MILLIS = 20_000;
+const RESTS_WITHIN_MILLIS = 300_000;
 
 /**
  * Violations by the operating systems of a cluster. An installed cluster gets time to settle; for
