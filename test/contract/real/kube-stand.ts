@@ -50,7 +50,7 @@ export async function openStand(): Promise<KubeStand> {
         random: fakeRandom(),
         emit: (event) => notes.push(event),
         // The clock runs 50 times as fast; the timers of its connections do not.
-        timeouts: { ...defaultTimeouts, connect: 2000, headers: 2000, idle: 2000 },
+        timeouts: { ...defaultTimeouts, connect: 20_000, headers: 20_000, idle: 20_000 },
         ...more,
       });
       opened.push(made);
