@@ -171,12 +171,10 @@ const isRelated = (
 export function nameDifference(asked: string, device: BlockDevice): string | undefined {
   const name = nameIn(asked);
   const wwn = wwnIn(name);
-  if (wwn !== undefined) {
-    const own = bareWwn(device.wwn);
-    return own === '' || startsAlike(own, wwn) ? undefined : `its WWN is ${device.wwn}`;
-  }
+  if (wwn !== undefined)
+    return startsAlike(bareWwn(device.wwn), wwn) ? undefined : `its WWN is ${device.wwn}`;
+  if (!/^(ata|nvme|virtio)-/.test(name)) return undefined;
   const serial = hardwareSerial(device);
-  if (!/^(ata|nvme|virtio)-/.test(name) || serial === '') return undefined;
   const isSame = inUdevLetters(name).includes(inUdevLetters(serial));
   return isSame ? undefined : `its serial number is ${serial}`;
 }
