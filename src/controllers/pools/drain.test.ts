@@ -159,6 +159,20 @@ describe('drain nodes', () => {
     expect(now()).toMatchObject({ spec: { unschedulable: true } });
   });
 
+  it('keeps the cordon of a person when another drain follows without an uncordon', async () => {
+    const spec = { unschedulable: true };
+    const { run, advance, ask, now, applied } = setUp(node('drain-a', { spec }));
+    void run();
+    await advance();
+    ask('drain-b');
+    await advance();
+    expect(applied()).toBe('drain-b');
+    ask('uncordon-b');
+    await advance();
+    expect(applied()).toBe('uncordon-b');
+    expect(now()).toMatchObject({ spec });
+  });
+
   it('keeps the cordon of a person beside a stale annotation of an earlier drain', async () => {
     const annotations = { [cordoned]: 'true', [nodeKeys.lastAppliedDrain]: 'uncordon-z' };
     const spec = { unschedulable: true };

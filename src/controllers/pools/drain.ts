@@ -244,9 +244,8 @@ function drainActions({ node, leaving, due, isInherited }: DrainView): readonly 
   if (request.startsWith('uncordon-')) return [{ type: 'uncordon', request }];
   if (!request.startsWith('drain-')) return [];
   // An uncordon since then asks for pods there: the node is cordoned again first.
-  const mark = annotationOf(node, cordonedKey);
-  if (!isCordoned(node) || (isInherited && mark !== 'true')) return [{ type: 'cordon', request }];
-  if (mark !== '' && !endsWithRound(node)) return [{ type: 'disown-cordon', request }];
+  const isOurs = annotationOf(node, cordonedKey) === 'true' && endsWithRound(node);
+  if (!isCordoned(node) || (isInherited && !isOurs)) return [{ type: 'cordon', request }];
   if (leaving.length === 0) return [{ type: 'drained', request }];
   return due.map((pod) => ({ type: 'evict', request, pod }));
 }
@@ -286,7 +285,6 @@ const nodePatches = {
     metadata: { annotations: { [cordonedKey]: 'true', [nodeKeys.lastAppliedDrain]: null } },
     spec: { unschedulable: true },
   }),
-  'disown-cordon': () => ({ metadata: { annotations: { [cordonedKey]: null } } }),
   drained: (node, request) => ({
     metadata: {
       annotations: {
