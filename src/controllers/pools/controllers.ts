@@ -3,7 +3,7 @@ import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { Controllers } from '../../kube/manager.ts';
-import { askingNodes, drainController, watchDrains } from './drain.ts';
+import { drainController, watchDrains } from './drain.ts';
 import { rollOutController } from './roll-out.ts';
 import { type PoolScope, poolStores, watchPools } from './stores.ts';
 
@@ -57,7 +57,7 @@ export function poolControllers({
         idle: 'no node asks for a drain',
         about: (node) => `drain of node ${node}`,
         reads,
-        keys: () => askingNodes(stores),
+        keys: () => stores.nodes.all().map(({ metadata }) => metadata.name),
         watch: (add) => watchDrains(stores, add),
         ...drainController(scopeOf(drains), stores),
       },

@@ -64,7 +64,7 @@ interface DrainView {
   readonly isInherited: boolean;
 }
 
-/** State of a drain in memory; after a restart of the controller the hour begins again. */
+/** State of a request in memory; after a restart of the controller the hour begins again. */
 interface Drain {
   /** Uid of the node: a reinstalled node has only the name of its predecessor. */
   readonly node: string;
@@ -86,20 +86,10 @@ interface Blocked {
 /** The pause before another eviction of a blocked pod is doubled up to this limit. */
 const longestPause: Millis = seconds(30);
 
-/** Adds nodes with a request to the queue of drains; its keys are names of nodes. */
+/** Adds nodes to the queue of drains; its keys are names of nodes. */
 export function watchDrains({ nodes }: PoolStores, add: Queue['add']): void {
-  nodes.onChange(({ before, after }) => {
-    const isAsking = [before, after].some((node) => node !== undefined && requestOf(node) !== '');
-    if (isAsking) add((after ?? before)?.metadata.name ?? '');
-  });
+  nodes.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? ''));
 }
-
-/** The nodes with a request now. */
-export const askingNodes = ({ nodes }: PoolStores): readonly string[] =>
-  nodes
-    .all()
-    .filter((node) => requestOf(node) !== '')
-    .map(({ metadata: { name } }) => name);
 
 /**
  * Cordons and drains a node on request, and uncordons it after its reboot. Pods leave by eviction,
@@ -127,16 +117,16 @@ export function drainController(
         if (isCordoned(node)) ofOperator.set(name, requestOf(node));
         return { after: readPodsEvery };
       }
-      const drain = isDraining(node) ? drainOf(drains, node, clock.elapsed()) : undefined;
+      const drain = drainOf(drains, node, clock.elapsed());
       const leaving =
-        drain === undefined || !isCordoned(node)
-          ? []
-          : await leavingPods(scope, node, drain, stores.nodes.all(), signal);
+        isDraining(node) && isCordoned(node)
+          ? await leavingPods(scope, node, drain, stores.nodes.all(), signal)
+          : [];
       const view: DrainView = {
         node,
         isInherited: ofOperator.get(name) === requestOf(node),
         leaving,
-        due: leaving.filter((pod) => drain && isDue(pod, drain, clock.elapsed())),
+        due: leaving.filter((pod) => isDue(pod, drain, clock.elapsed())),
       };
       const perform = async (action: DrainAction): Promise<void> => {
         // Another client may have changed the node since the stores were read.
@@ -148,7 +138,7 @@ export function drainController(
         else await changeNode(scope, now, action.type, signal);
       };
       await eachOf(drainActions(view), perform, signal);
-      if (drain === undefined || leaving.length === 0) return { after: readPodsEvery };
+      if (leaving.length === 0) return { after: readPodsEvery };
       const status = leftText(name, leaving, drain.blocked);
       if (pool !== undefined) await reportLate(scope, pool, drain, status, signal);
       return { after: readPodsEvery, status };
@@ -195,12 +185,11 @@ async function leavingPods(
   const uids = (drain.toLeave ??= new Set(listed.map(({ metadata }) => metadata.uid)));
   // The pods of a single node have no other node, and the controller's own pod is among them.
   if (all.length === 1) return [];
-  const mayGo = (pod: KubeObject): boolean =>
-    all.some((one) => one.metadata.name !== name && mayTake(one, pod));
+  // The node itself is cordoned, and takes none.
   return listed
     .filter(({ metadata }) => uids.has(metadata.uid))
     .filter(mustLeave)
-    .filter((pod) => !isController(pod, namespace) || mayGo(pod));
+    .filter((pod) => !isController(pod, namespace) || all.some((one) => mayTake(one, pod)));
 }
 
 /** Whether a pod is to be evicted now. */
@@ -325,7 +314,7 @@ async function evict(
   { kube, clock, note }: PoolScope,
   node: string,
   pod: KubeObject,
-  drain: Drain | undefined,
+  { blocked }: Drain,
   signal: AbortSignal,
 ): Promise<void> {
   const { name, namespace = '', uid = '' } = pod.metadata;
@@ -334,14 +323,14 @@ async function evict(
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    const before = drain?.blocked.get(uid);
+    const before = blocked.get(uid);
     if (before?.message !== message)
       note('warn', `pod ${placeOf(pod)} cannot be evicted`, { code, reason: message });
     const pause = Math.min(longestPause, (before?.pause ?? readPodsEvery / 2) * 2);
-    drain?.blocked.set(uid, { message, pause, until: clock.elapsed() + pause });
+    blocked.set(uid, { message, pause, until: clock.elapsed() + pause });
     return;
   }
-  drain?.blocked.delete(uid);
+  blocked.delete(uid);
   note('info', `pod ${placeOf(pod)} is evicted`, { node });
 }
 
