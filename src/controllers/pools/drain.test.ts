@@ -2,12 +2,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runPools } from '../../../test/support/run-pools.ts';
+import type { RunEvent } from '../../engine/events.ts';
 import { deployments, events, machineConfigPools, nodes, pods } from '../../kube/kinds.ts';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { mustLeave } from '../../layering/roll-out/blocked-drain.ts';
+import { isCordoned } from '../../layering/roll-out/node-state.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import type { Kube, KubeObject } from '../../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { controllerApp } from './stores.ts';
 
 const role = 'node-role.kubernetes.io/worker';
@@ -28,6 +30,15 @@ const pod = (name: string, metadata: object = {}, more: object = {}): KubeObject
   ...more,
 });
 const podRef = (name: string) => ({ kind: pods, namespace: 'shop', name });
+const operator = {
+  metadata: { name: 'machine-config-controller', namespace: 'assisted-installer' },
+};
+const operatorRef = { kind: deployments, ...operator.metadata };
+const daemonOn = (nodeName: string): KubeObject => {
+  const owner = { kind: 'DaemonSet', name: 'machine-config-daemon', controller: true };
+  const placed = { namespace: 'assisted-installer', ownerReferences: [owner] };
+  return pod('daemon', placed, { spec: { nodeName } });
+};
 const ofDaemonSet = { ownerReferences: [{ kind: 'DaemonSet', name: 'd', controller: true }] };
 
 function setUp(first: KubeObject) {
@@ -46,14 +57,26 @@ function setUp(first: KubeObject) {
   };
   const now = (): KubeObject | undefined => kube.objectsOf(nodes)[0];
   const applied = (): unknown => now()?.metadata.annotations?.[nodeKeys.lastAppliedDrain];
+  const evicted = () =>
+    kube.writes.filter(({ verb }) => verb === 'evict').map((write) => write.name);
   /** The agent of the node makes another request. */
   const ask = (request: string): void => {
     const { metadata, ...asking } = now() ?? node('');
     const annotations = { ...metadata.annotations, [nodeKeys.desiredDrain]: request };
     kube.put(nodes, { ...asking, metadata: { ...metadata, annotations } });
   };
-  return { kube, clock, stop, run, advance, ask, now, applied };
+  /** The events of a run that is stopped now. */
+  const eventsOf = async (ended: ReturnType<typeof run>): Promise<readonly RunEvent[]> => {
+    stop.abort(new Error('stop'));
+    return (await ended).events;
+  };
+  return { kube, clock, stop, run, advance, ask, now, applied, evicted, eventsOf };
 }
+
+const statusesIn = (all: readonly RunEvent[]) =>
+  all.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
+const warningsIn = (all: readonly RunEvent[]) =>
+  all.flatMap((event) => (event.type === 'note' && event.level === 'warn' ? [event] : []));
 
 describe('mustLeave', () => {
   it.each<[string, KubeObject, boolean]>([
@@ -79,7 +102,7 @@ describe('mustLeave', () => {
 
 describe('drain nodes', () => {
   it('cordons, evicts as budgets allow, and confirms the drain once every pod is gone', async () => {
-    const { kube, stop, run, advance, now, applied } = setUp(node('drain-a'));
+    const { kube, run, advance, now, applied, evicted, eventsOf } = setUp(node('drain-a'));
     kube.put(pods, pod('p')).put(pods, pod('agent', ofDaemonSet)).put(pods, pod('q'));
     kube.withBudget('q', 'budget b needs 1');
     const ended = run();
@@ -95,36 +118,89 @@ describe('drain nodes', () => {
     kube.drop(podRef('q'));
     await advance();
     expect(applied()).toBe('drain-a');
-    const evicted = kube.writes.filter(({ verb }) => verb === 'evict').map(({ name }) => name);
-    expect(evicted).toEqual(['p', 'q']);
-    stop.abort(new Error('stop'));
-    expect((await ended).events).toContainEqual(
-      expect.objectContaining({
-        type: 'wait.updated',
-        status: 'node w0 still has shop/q (budget b needs 1)',
-      }),
-    );
+    expect(evicted()).toEqual(['p', 'q']);
+    expect(statusesIn(await eventsOf(ended))).toEqual([
+      'no node asks for a drain',
+      'node w0 still has shop/q (budget b needs 1), shop/p',
+      'node w0 still has shop/q (budget b needs 1)',
+      'node w0 still has shop/q',
+      'no node asks for a drain',
+    ]);
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['all of three', ['a', 'b', 'c'], 'shop/c (no), shop/a, shop/b'],
+    ['three of five', ['a', 'b', 'c', 'd', 'e'], 'shop/c (no), shop/e (no), shop/a, 2 more'],
+  ])('names %s pods in its status, first those that are refused', async (_, names, status) => {
+    const { kube, run, advance, eventsOf } = setUp(node('drain-a'));
+    for (const name of names) kube.put(pods, pod(name));
+    kube.withBudget('c', 'no').withBudget('e', 'no');
+    const ended = run();
+    await advance();
+    const all = await eventsOf(ended);
+    expect(statusesIn(all).at(-1)).toBe(`node w0 still has ${status}`);
+  });
+
+  it('tries a refused eviction again after ever longer pauses, and logs each cause once', async () => {
+    const { kube, clock, run, advance, eventsOf } = setUp(node('drain-a'));
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    const tries: number[] = [];
+    const ended = run({
+      ...kube,
+      evict: (...given) => {
+        tries.push(clock.elapsed() / 1000);
+        return kube.evict(...given);
+      },
+    });
+    await advance(2);
+    expect(tries).toEqual([0, 5, 15, 35, 65, 95]);
+    kube.withBudget('q', 'budget b needs 2');
+    await advance(1);
+    const code = 'kube.disruption-budget';
+    expect(warningsIn(await eventsOf(ended))).toMatchObject([
+      { message: 'pod shop/q cannot be evicted', fields: { code, reason: 'budget b needs 1' } },
+      { message: 'pod shop/q cannot be evicted', fields: { code, reason: 'budget b needs 2' } },
+    ]);
+  });
+
+  it.each(['', 'halt-a'])('does nothing for a node that requests "%s"', async (request) => {
+    const { kube, clock, run, advance, eventsOf } = setUp(node(request));
+    const ended = run();
+    await advance();
+    expect(kube.writes).toEqual([]);
+    expect(clock.sleeping()).toBe(request === '' ? 0 : 1);
+    expect(warningsIn(await eventsOf(ended))).toEqual([]);
+  });
+
+  it('cordons a node that joins with its request', async () => {
+    const { kube, run, advance } = setUp(node(''));
+    void run();
+    await advance();
+    const { metadata } = node('drain-a');
+    kube.put(nodes, { metadata: { ...metadata, name: 'w2' } });
+    await advance();
+    expect(kube.objectsOf(nodes)[2]).toMatchObject({ spec: { unschedulable: true } });
   });
 
   it('does not evict a pod that was created after the cordon', async () => {
-    const { kube, run, advance, applied } = setUp(node('drain-a'));
+    const { kube, run, advance, applied, evicted } = setUp(node('drain-a'));
     kube.put(pods, pod('p'));
     void run();
     await advance();
     kube.drop(podRef('p')).put(pods, pod('again'));
     await advance();
     expect(applied()).toBe('drain-a');
-    expect(kube.writes.filter(({ verb }) => verb === 'evict')).toHaveLength(1);
+    expect(evicted()).toEqual(['p']);
   });
 
   it('evicts no pods on a single node', async () => {
-    const { kube, run, advance, applied } = setUp(node('drain-a'));
+    const { kube, run, advance, applied, evicted } = setUp(node('drain-a'));
     kube.drop({ kind: nodes, name: 'w1' });
     kube.put(pods, pod('p'));
     void run();
     await advance();
     expect(applied()).toBe('drain-a');
-    expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
+    expect(evicted()).toEqual([]);
   });
 
   it('removes the confirmation of an earlier request, and confirms the request again', async () => {
@@ -159,6 +235,49 @@ describe('drain nodes', () => {
     expect(now()).toMatchObject({ spec: { unschedulable: true } });
   });
 
+  it.each<[string, (cluster: ReturnType<typeof setUp>) => Promise<void>]>([
+    [
+      'another drain',
+      ({ ask }) => {
+        ask('drain-b');
+        return Promise.resolve();
+      },
+    ],
+    [
+      'a drain that was withdrawn in between',
+      async ({ ask, advance }) => {
+        ask('');
+        await advance();
+        ask('drain-a');
+      },
+    ],
+  ])('begins the hour again for %s', async (_, change) => {
+    const cluster = setUp(node('drain-a'));
+    const { kube, run, advance, eventsOf } = cluster;
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    const ended = run();
+    await advance(59);
+    await change(cluster);
+    await advance(59);
+    expect(kube.objectsOf(events)).toEqual([]);
+    await advance(1);
+    expect(kube.objectsOf(events)).toHaveLength(1);
+    const messages = warningsIn(await eventsOf(ended)).map(({ message }) => message);
+    expect(messages.at(-1)).toContain('pool worker: the drain has taken more than an hour');
+  });
+
+  it('creates no event for a node of no pool, and drains it all the same', async () => {
+    const { kube, run, advance, applied } = setUp(node('drain-a'));
+    kube.drop({ kind: machineConfigPools, name: 'worker' });
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    void run();
+    await advance(70);
+    expect(kube.objectsOf(events)).toEqual([]);
+    kube.drop(podRef('q'));
+    await advance();
+    expect(applied()).toBe('drain-a');
+  });
+
   it('keeps the cordon of a person when another drain follows without an uncordon', async () => {
     const spec = { unschedulable: true };
     const { run, advance, ask, now, applied } = setUp(node('drain-a', { spec }));
@@ -170,6 +289,45 @@ describe('drain nodes', () => {
     ask('uncordon-b');
     await advance();
     expect(applied()).toBe('uncordon-b');
+    expect(now()).toMatchObject({ spec });
+  });
+
+  it.each<[string, (cluster: ReturnType<typeof setUp>) => Promise<unknown>]>([
+    ['before the node was cordoned', ({ kube }) => Promise.resolve(kube.drop(operatorRef))],
+    [
+      'before the last round of the node',
+      async ({ kube, advance, ask }) => {
+        kube.put(nodes, node('drain-a', { spec: { unschedulable: true } }));
+        await advance();
+        kube.drop(operatorRef);
+        await advance();
+        ask('uncordon-a');
+        await advance();
+      },
+    ],
+    [
+      'before the node was installed again',
+      async ({ kube, advance }) => {
+        kube.put(nodes, node('drain-a', { spec: { unschedulable: true } }));
+        await advance();
+        kube.drop({ kind: nodes, name: 'w0' }).drop(operatorRef);
+        await advance();
+      },
+    ],
+  ])('keeps the cordon of a person where the operator left %s', async (_, leave) => {
+    const cluster = setUp(node('drain-a'));
+    const { kube, run, advance, ask, now, applied } = cluster;
+    kube.put(deployments, operator);
+    void run();
+    await advance();
+    await leave(cluster);
+    const spec = { unschedulable: true };
+    kube.put(nodes, node('drain-a', { spec }));
+    await advance();
+    expect(applied()).toBe('drain-a');
+    ask('uncordon-a');
+    await advance();
+    expect(applied()).toBe('uncordon-a');
     expect(now()).toMatchObject({ spec });
   });
 
@@ -187,18 +345,25 @@ describe('drain nodes', () => {
     expect(now()?.metadata.annotations).not.toHaveProperty([cordoned]);
   });
 
-  const own = (): KubeObject => {
+  const own = (nodeSelector: object = { [role]: '' }): KubeObject => {
     const one = pod('own', { namespace: 'assisted-installer', labels: { app: controllerApp } });
-    return { ...one, spec: { nodeName: 'w0', nodeSelector: { [role]: '' } } };
+    return { ...one, spec: { nodeName: 'w0', nodeSelector } };
   };
   const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
-  it.each<[string, KubeObject, readonly string[]]>([
+  it.each<[string, KubeObject, readonly string[], object?]>([
     [
       'when another node can run it',
       { metadata: { name: 'w1', labels: { [role]: '' } }, status: ready },
       ['own', 'p'],
     ],
+    ['when it may run anywhere', { metadata: { name: 'w1' }, status: ready }, ['own', 'p'], {}],
     ['and not when no other node is selected', { metadata: { name: 'w1' }, status: ready }, ['p']],
+    [
+      'and not when the only other node has one of two labels',
+      { metadata: { name: 'w1', labels: { [role]: '' } }, status: ready },
+      ['p'],
+      { [role]: '', zone: 'a' },
+    ],
     [
       'and not when the only other node is cordoned',
       {
@@ -213,19 +378,29 @@ describe('drain nodes', () => {
       { metadata: { name: 'w1', labels: { [role]: '' } } },
       ['p'],
     ],
-  ])('evicts its own pod only %s', async (...[, other, evicted]) => {
-    const { kube, run, advance, applied } = setUp(node('drain-a'));
-    kube.put(nodes, other).put(pods, pod('p')).put(pods, own());
+  ])('evicts its own pod only %s', async (...[, other, expected, selector]) => {
+    const { kube, run, advance, applied, evicted } = setUp(node('drain-a'));
+    kube.put(nodes, other).put(pods, pod('p')).put(pods, own(selector));
     void run();
     await advance();
-    const names = kube.writes.filter(({ verb }) => verb === 'evict').map(({ name }) => name);
-    expect(names.toSorted()).toEqual(evicted);
+    expect(evicted().toSorted()).toEqual(expected);
     for (const { metadata } of kube.objectsOf(pods)) {
-      if (evicted.includes(metadata.name))
+      if (expected.includes(metadata.name))
         kube.drop({ kind: pods, ...metadata, name: metadata.name });
     }
     await advance();
     expect(applied()).toBe('drain-a');
+  });
+
+  it('evicts pods of its namespace or of its label alone, though no node can run them', async () => {
+    const { kube, run, advance, evicted } = setUp(node('drain-a'));
+    const namespace = 'assisted-installer';
+    kube.put(pods, pod('labelled', { labels: { app: controllerApp } }));
+    kube.put(pods, pod('other', { namespace, labels: { app: 'other' } }));
+    kube.put(pods, pod('plain', { namespace })).put(pods, own());
+    void run();
+    await advance();
+    expect(evicted().toSorted()).toEqual(['labelled', 'other', 'plain']);
   });
 
   it('lists the pods of a node at most once in five seconds, however often nodes change', async () => {
@@ -265,9 +440,12 @@ describe('drain nodes', () => {
       { unschedulable: true, taints: [taint] },
     ],
   ])('uncordons a node %s', async (...[, annotations, spec, left]) => {
-    const { run, advance, now, applied } = setUp(node('uncordon-a', { annotations, spec }));
-    void run();
+    const { run, advance, now, applied, eventsOf } = setUp(
+      node('uncordon-a', { annotations, spec }),
+    );
+    const ended = run();
     await advance();
+    expect(warningsIn(await eventsOf(ended))).toEqual([]);
     expect(applied()).toBe('uncordon-a');
     expect(now()?.['spec']).toEqual(left);
     expect(now()?.metadata.annotations).not.toHaveProperty([cordoned]);
@@ -290,39 +468,41 @@ describe('drain nodes', () => {
       },
     ],
   ])('evicts nothing from a node that %s before the watch shows it', async (_, change) => {
-    const { kube, run, advance } = setUp(node('drain-a'));
+    const { kube, run, advance, evicted, eventsOf } = setUp(node('drain-a'));
     kube.put(pods, pod('p'));
-    let isCordoned = false;
+    let isChanged = false;
+    let isLast = false;
     const late: Kube = {
       ...kube,
-      patch: async (...given) => {
-        const answer = await kube.patch(...given);
-        isCordoned = true;
-        return answer;
-      },
       // The cordoned node is the last event of the watch.
       follow: (selection, seen, signal) =>
         kube.follow(
           selection,
           (view) => {
-            if (!isCordoned || selection.kind !== nodes) seen(view);
+            if (isLast && selection.kind === nodes) return;
+            isLast ||= view.objects.some(isCordoned);
+            seen(view);
           },
           signal,
         ),
-      list: async (...given) => {
-        const listed = await kube.list(...given);
-        if (isCordoned) change(kube);
+      list: async (selection, signal) => {
+        const listed = await kube.list(selection, signal);
+        if (selection.namespace === undefined && !isChanged) change(kube);
+        isChanged ||= selection.namespace === undefined;
         return listed;
       },
     };
-    void run(late);
+    const ended = run(late);
     await advance();
-    expect(isCordoned).toBe(true);
-    expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
+    expect(isChanged).toBe(true);
+    expect(evicted()).toEqual([]);
+    expect(warningsIn(await eventsOf(ended))).toEqual([]);
   });
 
   it('evicts the other pods when the read before one eviction fails, and that one later', async () => {
-    const { kube, run, advance } = setUp(node('drain-a', { spec: { unschedulable: true } }));
+    const { kube, run, advance, evicted, eventsOf } = setUp(
+      node('drain-a', { spec: { unschedulable: true } }),
+    );
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
     for (const name of names) kube.put(pods, pod(name));
     let failures = 1;
@@ -334,13 +514,33 @@ describe('drain nodes', () => {
         return Promise.reject(kubeFailure('kube.unreachable', 'no route'));
       },
     };
-    const evicted = () =>
-      kube.writes.filter(({ verb }) => verb === 'evict').map((write) => write.name);
-    void run(port);
+    const ended = run(port);
     await settle();
     expect(new Set(evicted())).toEqual(new Set(names.slice(1)));
     await advance();
     expect(new Set(evicted())).toEqual(new Set(names));
+    expect(warningsIn(await eventsOf(ended))).toMatchObject([
+      { message: 'drain of node w0: trying again', fields: { code: 'kube.unreachable' } },
+    ]);
+  });
+
+  it('begins no other eviction once it is stopped, and blames no budget', async () => {
+    const { kube, stop, run, evicted, eventsOf } = setUp(
+      node('drain-a', { spec: { unschedulable: true } }),
+    );
+    for (let index = 0; index < 12; index += 1) kube.put(pods, pod(`p${index}`));
+    kube.before('evict', () => stop.abort(new Error('stop')));
+    let reads = 0;
+    const ended = run({
+      ...kube,
+      get: (ref, signal) => {
+        if (ref.kind === nodes) reads += 1;
+        return kube.get(ref, signal);
+      },
+    });
+    await settle();
+    expect([reads, evicted()]).toEqual([8, []]);
+    expect(warningsIn(await eventsOf(ended))).toEqual([]);
   });
 
   it('waits for a pod that was scheduled while somebody had uncordoned the node', async () => {
@@ -361,40 +561,87 @@ describe('drain nodes', () => {
     expect(applied()).toBe('drain-a');
   });
 
-  it('does not touch nodes of the operator, even before the watch shows it', async () => {
-    const { kube, run, advance } = setUp(node('drain-a'));
-    const deployment = {
-      metadata: { name: 'machine-config-controller', namespace: 'assisted-installer' },
-      spec: { replicas: 1 },
-    };
-    // The watch has not shown the change yet.
-    let reads = 0;
+  it.each<[string, KubeKind, KubeObject]>([
+    ['Deployment is there', deployments, operator],
+    ['daemon is on the node', pods, daemonOn('w0')],
+  ])("waits while the operator's %s, even before the watch shows it", async (_, kind, object) => {
+    const { kube, run, advance, ask, now } = setUp(node(''));
+    let isLate = false;
     const port: Kube = {
       ...kube,
-      get: (ref, signal) => {
-        if (ref.kind !== deployments) return kube.get(ref, signal);
-        reads += 1;
-        return Promise.resolve(deployment);
-      },
+      follow: (selection, seen, signal) =>
+        kube.follow(
+          selection,
+          (view) => {
+            if (!isLate || selection.kind !== kind) seen(view);
+          },
+          signal,
+        ),
     };
-    kube.put(pods, pod('p'));
     void run(port);
     await advance();
-    expect(reads).toBeGreaterThan(0);
-    kube.put(deployments, deployment);
+    isLate = true;
+    kube.put(kind, object);
+    ask('drain-a');
+    await advance();
+    isLate = false;
+    kube.put(kind, object);
     await advance();
     expect(kube.writes).toEqual([]);
+    kube.drop({ kind, ...object.metadata });
+    await advance();
+    expect(now()).toMatchObject({ spec: { unschedulable: true } });
   });
 
-  it('uncordons after a drain that the operator left unconfirmed', async () => {
-    const name = 'machine-config-controller';
-    const spec = { unschedulable: true };
-    const { kube, run, advance, ask, now, applied } = setUp(node('drain-a', { spec }));
-    kube.put(deployments, { metadata: { name, namespace: 'assisted-installer' } });
+  it('cordons once the operator has left, though no watch showed that it was there', async () => {
+    const { kube, run, advance, now } = setUp(node('drain-a'));
+    let isThere = true;
+    const port: Kube = {
+      ...kube,
+      get: (ref, signal) =>
+        isThere && ref.name === operator.metadata.name && ref.kind === deployments
+          ? Promise.resolve(operator)
+          : kube.get(ref, signal),
+    };
+    void run(port);
+    await advance();
+    expect(kube.writes).toEqual([]);
+    isThere = false;
+    await advance();
+    expect(now()).toMatchObject({ spec: { unschedulable: true } });
+  });
+
+  it("does not touch a node while the operator's daemon is on another of its pool", async () => {
+    const { kube, run, advance, now } = setUp(node('drain-a'));
+    kube.put(nodes, { metadata: { name: 'w1', labels: { [role]: '' } } });
+    kube.put(pods, daemonOn('w1'));
     void run();
     await advance();
-    expect(applied()).toBeUndefined();
-    kube.drop({ kind: deployments, namespace: 'assisted-installer', name });
+    expect(kube.writes).toEqual([]);
+    kube.put(nodes, { metadata: { name: 'w1', labels: {} } });
+    await advance();
+    expect(now()).toMatchObject({ spec: { unschedulable: true } });
+  });
+
+  it.each<[string, object, KubeKind, KubeObject]>([
+    ['and that has no mark of ours', {}, deployments, operator],
+    [
+      'beside a mark of an earlier round',
+      { [cordoned]: 'true', [nodeKeys.lastAppliedDrain]: 'uncordon-z' },
+      deployments,
+      operator,
+    ],
+    ['on a node of no pool', {}, pods, daemonOn('w0')],
+  ])('uncordons after a drain that the operator left unconfirmed %s', async (...row) => {
+    const [, annotations, kind, object] = row;
+    const spec = { unschedulable: true };
+    const { kube, run, advance, ask, now, applied } = setUp(node('drain-a', { annotations, spec }));
+    if (kind === pods) kube.drop({ kind: machineConfigPools, name: 'worker' });
+    kube.put(kind, object);
+    void run();
+    await advance();
+    expect(kube.writes).toEqual([]);
+    kube.drop({ kind, ...object.metadata });
     await advance();
     expect(applied()).toBe('drain-a');
     ask('uncordon-a');
@@ -408,8 +655,7 @@ describe('drain nodes', () => {
     kube.put(pods, pod('p')).put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     void run();
     await advance();
-    const name = 'machine-config-controller';
-    kube.put(deployments, { metadata: { name, namespace: 'assisted-installer' } });
+    kube.put(deployments, operator);
     await advance();
     const writes = kube.writes.length;
     kube.withBudget('q', undefined).drop(podRef('p'));
@@ -417,7 +663,7 @@ describe('drain nodes', () => {
     kube.drop(podRef('q'));
     await advance();
     expect([kube.writes.length, applied()]).toEqual([writes, undefined]);
-    kube.drop({ kind: deployments, namespace: 'assisted-installer', name });
+    kube.drop(operatorRef);
     await advance();
     expect(applied()).toBe('drain-a');
   });
