@@ -278,20 +278,23 @@ describe('image/choose', () => {
     expect((await tryStep(checkInputs, free)).failure).toBeUndefined();
   });
 
-  it.each([
-    ['refuses Ignition with another digest than --ignition-hash', sha256, 'ignition.wrong-digest'],
-    [
-      'accepts Ignition with the digest of --ignition-hash',
-      createHash('sha256').update(wiping).digest('hex'),
-      undefined,
-    ],
-  ])('%s', async (_, hash, code) => {
-    const config = { image: { writerArgs: ['--ignition-hash', `sha256-${hash}`] } };
-    const host = fakeHost().withFile('/h.ign', wiping);
+  const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+  it.each<[string, string, readonly string[], string | undefined]>([
+    ['refuses Ignition of the host with another digest', sha256, [], 'the service'],
+    ['refuses Ignition of the operator with another digest', sha256, ['-i/own.ign'], '/own.ign'],
+    ['accepts Ignition of the host with the digest', digestOf(wiping), [], undefined],
+    ['accepts Ignition of the operator with the digest', digestOf('{}'), ['-i/own.ign'], undefined],
+  ])('%s of --ignition-hash', async (...[, hash, own, refused]) => {
+    const config = { image: { writerArgs: [...own, '--ignition-hash', `sha256-${hash}`] } };
+    const host = fakeHost().withFile('/h.ign', wiping).withFile('/own.ign', '{}');
     const disk = targetOf(coreOsDisk('sda'));
     const { failure } = await tryStep(checkInputs, { config, host, facts: { disk, ignition } });
-    if (code === undefined) expect(failure).toBeUndefined();
-    else expect(failure).toMatchObject({ code });
+    if (refused === undefined) expect(failure).toBeUndefined();
+    else {
+      const context = { origin: refused, expected: `sha256-${hash}` };
+      expect(failure).toMatchObject({ code: 'ignition.wrong-digest', context });
+    }
   });
 
   it('chooses the osmet image of the live medium without running a command', async () => {

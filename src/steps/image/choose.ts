@@ -124,7 +124,7 @@ export const checkInputs = step({
     const ignition = (await host.readText(own ?? path, signal)) ?? '';
     if (disk?.kept !== undefined) await refuseWipes(scope, disk, ignition);
     const hash = valueOf((await readWriterSetup(scope)).uses, 'ignition-hash');
-    if (hash !== undefined && own === undefined) refuseOtherHash(ignition, { origin, hash });
+    refuseOtherHash(ignition, { origin: own ?? origin, hash });
   },
 });
 
