@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ConfigInput } from '../../config/schema.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
+import { refusalsOf } from '../../engine/describe.ts';
+import type { RunEvent } from '../../engine/events.ts';
+import { placeholder } from '../../engine/fact.ts';
 import { coreOsDisk, keptPartition, targetOf } from '../../../test/support/disk-samples.ts';
 import { type Answering, fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
+import { TargetDisk } from '../disk/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { checkInputs, chooseImage } from './choose.ts';
 import { makeFolderArgv, nmcliArgv } from './network.ts';
 
@@ -31,18 +38,19 @@ const image = Buffer.alloc(50_000);
 image.write('EFI PART', 512, 'latin1');
 const sha256 = createHash('sha256').update(image).digest('hex');
 
-const stream = JSON.stringify({
-  architectures: {
-    x86_64: {
-      artifacts: {
-        metal: {
-          release: '416.94.202410211619-0',
-          formats: { 'raw.gz': { disk: { location: url, sha256 } } },
+const streamOf = (release: string): string =>
+  JSON.stringify({
+    architectures: {
+      x86_64: {
+        artifacts: {
+          metal: { release, formats: { 'raw.gz': { disk: { location: url, sha256 } } } },
         },
       },
     },
-  },
-});
+  });
+const stream = streamOf('416.94.202410211619-0');
+
+const ignition = { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' };
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, 4200)).toString('hex');
 
@@ -58,7 +66,18 @@ function hostWithFile(content: Uint8Array = image): FakeHost {
     .prints('x86_64\n');
 }
 
+/** A host with an image on its live medium. */
+const onMedium = (): FakeHost =>
+  hostWithFile().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
+
 const eth0 = '[connection]\nid=eth0\ntype=ethernet\n';
+
+/** Notes of a level, with their fields. */
+const notesAt = (wanted: 'info' | 'warn', events: readonly RunEvent[]): readonly object[] =>
+  events.flatMap((event) => {
+    if (event.type !== 'note' || event.level !== wanted) return [];
+    return [{ message: event.message, ...event.fields }];
+  });
 
 const chosen = async (input: ConfigInput['image'], more: object = {}) =>
   (await runStep(chooseImage, { config: { image: input }, facts, host: fakeHost(), ...more }))
@@ -131,10 +150,7 @@ describe('image/choose', () => {
     const { failure } = await tryStep(checkInputs, {
       config: { network: { keyfiles: '/etc/network' } },
       host,
-      facts: {
-        disk: undefined,
-        ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
-      },
+      facts: { disk: undefined, ignition },
     });
     expect(failure).toMatchObject({ code: 'network.bad-keyfile' });
   });
@@ -200,10 +216,7 @@ describe('image/choose', () => {
 
   describe('the keyfiles of nmstate in checkInputs', () => {
     const folder = '/opt/install-dir/network';
-    const inputs = {
-      disk: undefined,
-      ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
-    };
+    const inputs = { disk: undefined, ignition };
     const hostWithOld = (): FakeHost =>
       fakeHost()
         .withFile(`${folder}/old.nmconnection`, 'old')
@@ -252,7 +265,6 @@ describe('image/choose', () => {
   });
 
   const kept = { ...targetOf(coreOsDisk('sda')), kept: [keptPartition(5, 'data', 25_000)] };
-  const ignition = { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' };
   const wiping = JSON.stringify({
     ignition: { version: '3.2.0' },
     storage: { disks: [{ device: '/dev/sda', wipeTable: true }] },
@@ -278,6 +290,12 @@ describe('image/choose', () => {
     expect((await tryStep(checkInputs, free)).failure).toBeUndefined();
   });
 
+  const hardwareClock = '/sys/class/rtc/rtc0/since_epoch';
+  const start = Date.parse('2026-11-29T10:00:00Z');
+  const eventsWithClock = async (host: FakeHost): Promise<readonly RunEvent[]> => {
+    const facts = { disk: undefined, ignition };
+    return (await runStep(checkInputs, { host, clock: fakeClock({ start }), facts })).events;
+  };
   const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
   it.each<[string, string, readonly string[], string | undefined]>([
@@ -295,6 +313,57 @@ describe('image/choose', () => {
       const context = { origin: refused, expected: `sha256-${hash}` };
       expect(failure).toMatchObject({ code: 'ignition.wrong-digest', context });
     }
+  });
+
+  it.each<[string, number, string | undefined]>([
+    ['an hour and a minute behind', -61, '2026-11-29T08:59:00.000Z'],
+    ['an hour and a minute ahead', 61, '2026-11-29T11:01:00.000Z'],
+    ['an hour behind', -60, undefined],
+    ['an hour ahead', 60, undefined],
+  ])('warns of a hardware clock only if it is more than an hour off: %s', async (...row) => {
+    const [, off, said] = row;
+    const text = `${(start + minutes(off)) / 1000}\n`;
+    const events = await eventsWithClock(fakeHost().withFile(hardwareClock, text));
+    const warning = {
+      message: `the hardware clock says ${said}, and the clock of this host 2026-11-29T10:00:00.000Z`,
+      hint: expect.stringContaining('hwclock --systohc') as string,
+    };
+    expect(notesAt('warn', events)).toEqual(said === undefined ? [] : [warning]);
+  });
+
+  it.each([undefined, '', 'none 1', '1 none'])(
+    'does not warn of a hardware clock that cannot be read: %j',
+    async (text) => {
+      const host = fakeHost();
+      if (text !== undefined) host.withFile(hardwareClock, text);
+      expect(notesAt('warn', await eventsWithClock(host))).toEqual([]);
+    },
+  );
+
+  describe('the image for the running root in checkInputs', () => {
+    const existingRoot = 'quay.example/os@sha256:1';
+    const argv = [
+      ...['skopeo', 'inspect', '--no-tags', '--authfile', '/root/.docker/config.json'],
+      `docker://${existingRoot}`,
+    ];
+    const inspected = '{"Digest":"sha256:1","Architecture":"amd64"}';
+
+    it.each<readonly [string, (answer: Answering) => FakeHost, string | undefined]>([
+      ['is in its registry', (skopeo) => skopeo.prints(inspected), undefined],
+      ['may not be pulled', (skopeo) => skopeo.fails(1, 'unauthorized'), 'command.failed'],
+      ['cannot be read', (skopeo) => skopeo.prints('{}'), 'os.image-unreachable'],
+    ])('is inspected with the pull secret of the host: one that %s', async (...row) => {
+      const [, answer, code] = row;
+      const host = answer(fakeHost().on(argv));
+      const { failure } = await tryStep(checkInputs, {
+        config: { image: { existingRoot } },
+        host,
+        facts: { disk: undefined, ignition },
+      });
+      if (code === undefined) expect(failure).toBeUndefined();
+      else expect(failure).toMatchObject({ code });
+      expect(host.ran).toContainEqual(argv);
+    });
   });
 
   it('chooses the osmet image of the live medium without running a command', async () => {
@@ -322,16 +391,236 @@ describe('image/choose', () => {
     expect(value).toMatchObject({ kind: 'file', path: expected });
   });
 
+  it.each([
+    ['metal.raw', 'file'],
+    ['metal.RAW.xz', 'file'],
+    ['metal.raw.zst', 'file'],
+    ['metal.raw.gz.sig', 'live'],
+    ['metal.raw.sha256', 'live'],
+    ['metal4k.raw', 'live'],
+    ['rootfs.img', 'live'],
+  ])('takes only images from the live medium: %s (%s)', async (name, kind) => {
+    const host = hostWithFile().withFile(`/run/media/iso/coreos/${name}`, '');
+    expect((await chosen({}, { host })).kind).toBe(kind);
+  });
+
   it('leaves the choice to the writer with a warning when nothing is found', async () => {
-    const { value, notes } = await runStep(chooseImage, { facts, host: fakeHost() });
+    const { value, events } = await runStep(chooseImage, { facts, host: fakeHost() });
     expect(value.kind).toBe('live');
-    expect(notes).toContain(
-      'warn: no image on the live medium: coreos-installer will look for one itself',
-    );
+    expect(notesAt('warn', events)).toEqual([
+      {
+        message: 'no image on the live medium: coreos-installer will look for one itself',
+        hint: 'set image.url, image.file or image.stream',
+      },
+    ]);
   });
 
   it('fails when the source is live and the medium has no image', async () => {
-    await expect(chosen({ source: 'live' })).rejects.toMatchObject({ code: 'image.no-live-image' });
+    await expect(chosen({ source: 'live' })).rejects.toMatchObject({
+      code: 'image.no-live-image',
+      context: { disk: '/dev/sda', sectorBytes: 512 },
+    });
+  });
+
+  it.each<[string, ConfigInput['image'], object, object]>([
+    [
+      'a file',
+      { file: path, sha256 },
+      { kind: 'file', path, sha256 },
+      { source: 'file', image: path, because: 'image.file is set' },
+    ],
+    [
+      'a URL',
+      { url, sha256 },
+      { kind: 'url', url: shown, source: 'config', sha256 },
+      { source: 'url', image: shown, because: 'image.url is set' },
+    ],
+    [
+      'a URL without a digest',
+      { url },
+      { kind: 'url', url: shown, source: 'config', sha256: undefined },
+      { source: 'url', image: shown, because: 'image.url is set' },
+    ],
+    [
+      'an image of the writer arguments',
+      { file: '/opt/none.raw', writerArgs: ['--image-file', path] },
+      { kind: 'writer-args' },
+      {
+        source: 'writer-args',
+        because: '--image-file is among the coreos-installer arguments',
+      },
+    ],
+    [
+      'the live medium',
+      { source: 'live' },
+      { kind: 'live' },
+      { source: 'live', because: 'image.source is live, and the live medium has m.osmet' },
+    ],
+  ])('chooses %s and logs it with the reason', async (...[, input, found, fields]) => {
+    const host = hostWithFile().withFile('/run/coreos-installer/osmet/m.osmet', '');
+    const web = fakeWeb().with(url, image);
+    const config = { image: input };
+    const { value, events } = await runStep(chooseImage, { config, facts, host, web });
+    const { because } = fields as { because: string };
+    expect(value).toEqual({ ...found, because });
+    const message = 'the operating system image is chosen';
+    expect(notesAt('info', events)).toEqual([{ message, ...fields }]);
+  });
+
+  it.each<[string, ConfigInput['image']]>([
+    ['image.url', { url: 'http://a.example/i.raw' }],
+    ['the writer arguments', { writerArgs: ['--image-url', 'http://a.example/i.raw'] }],
+    ['a configuration file of the writer', { writerArgs: ['--config-file', '/opt/writer.yaml'] }],
+  ])('warns of an image that nothing verifies, or refuses it: one of %s', async (_, input) => {
+    const host = hostWithFile().withFile('/opt/writer.yaml', 'image-url: http://a.example/i.raw');
+    const web = fakeWeb().with('http://a.example/i.raw', image);
+    const choose = (allowUnverified: boolean) =>
+      tryStep(chooseImage, { config: { image: { ...input, allowUnverified } }, facts, host, web });
+    expect((await choose(false)).failure).toMatchObject({ code: 'image.unverified' });
+    const allowed = await choose(true);
+    expect(allowed.failure).toBeUndefined();
+    expect(notesAt('warn', allowed.events)).toEqual([
+      {
+        message:
+          'nothing verifies the image: http://a.example/i.raw is plain http, and image.sha256 is not set',
+        hint: 'set image.sha256, or take the image by https',
+      },
+    ]);
+  });
+
+  it.each<[string, ConfigInput['image'], string]>([
+    ['is missing', { file: '/opt/none.raw' }, 'image.file-missing'],
+    ['has another digest', { file: path, sha256: 'a'.repeat(64) }, 'image.wrong-digest'],
+  ])('refuses an image file that %s', async (_, input, code) => {
+    const host = hostWithFile();
+    const { failure } = await tryStep(chooseImage, { config: { image: input }, facts, host });
+    expect(failure).toMatchObject({ code });
+  });
+
+  describe('what coreos-installer opens itself', () => {
+    const tooLarge = Buffer.from(image);
+    tooLarge.writeBigUInt64LE(BigInt(disk.sizeBytes) / 512n, 512 + 32);
+    const valid = '{"ignition":{"version":"3.2.0"}}';
+    const other = `sha256-${'a'.repeat(64)}`;
+
+    it.each<[string, string[], object]>([
+      [
+        'a missing image file',
+        ['--image-file=/opt/none.raw'],
+        { code: 'image.file-missing', context: { path: '/opt/none.raw' } },
+      ],
+      [
+        'an image file that does not fit on the disk',
+        ['--image-file', path],
+        { code: 'image.too-large', context: { origin: path, diskBytes: disk.sizeBytes } },
+      ],
+      [
+        'an image by URL that does not fit on the disk',
+        ['--image-url', url],
+        { code: 'image.too-large', context: { origin: shown } },
+      ],
+      ['a missing image by URL', ['--image-url=https://b.example/i.raw'], { code: 'web.refused' }],
+      [
+        'an image of a stream that does not fit on the disk',
+        ['--stream=stable'],
+        { code: 'image.too-large', context: { origin: shown } },
+      ],
+      ['a missing stream', ['--stream', 'testing'], { code: 'web.refused' }],
+      [
+        'a missing Ignition config',
+        ['--ignition-file=/opt/none.ign'],
+        { code: 'ignition.file-not-found', context: { path: '/opt/none.ign' } },
+      ],
+      ['an invalid Ignition config', ['-i', '/bad.ign'], { code: 'ignition.not-json' }],
+      [
+        'an Ignition config with another digest',
+        ['--ignition-file=/own.ign', '--ignition-hash', other],
+        { code: 'ignition.wrong-digest', context: { origin: '/own.ign', expected: other } },
+      ],
+      [
+        'a missing folder of network settings',
+        ['--copy-network', '--network-dir=/opt/network'],
+        { code: 'image.writer-config', context: { path: '/opt/network' } },
+      ],
+      [
+        'a missing folder of the settings of NetworkManager',
+        ['--copy-network'],
+        {
+          code: 'image.writer-config',
+          context: { path: '/etc/NetworkManager/system-connections' },
+        },
+      ],
+    ])('is refused before the loss of data: %s', async (_, writerArgs, expected) => {
+      const host = hostWithFile(tooLarge).withFile('/bad.ign', 'x').withFile('/own.ign', valid);
+      const streams = 'https://builds.coreos.fedoraproject.org/streams';
+      const web = fakeWeb().with(url, tooLarge).with(`${streams}/stable.json`, stream);
+      const { failure } = await tryStep(chooseImage, {
+        config: { image: { writerArgs } },
+        facts,
+        host,
+        web,
+      });
+      expect(failure).toMatchObject(expected);
+    });
+
+    it('is accepted where it fits, and secrets of its Ignition config are hidden', async () => {
+      const own = JSON.stringify({
+        ignition: { version: '3.2.0' },
+        passwd: { users: [{ name: 'core', passwordHash: 'planted-hash' }] },
+      });
+      const host = hostWithFile()
+        .withFile('/own.ign', own)
+        .withFile('/etc/NetworkManager/system-connections/a.nmconnection', '');
+      const web = fakeWeb().with('https://m.example/s/next.json', stream).with(url, image);
+      const base = ['--stream', 'next', '--stream-base-url', 'https://m.example/s/'];
+      const writerArgs = [...base, '--ignition-file=/own.ign', '--copy-network'];
+      const config = { image: { writerArgs } };
+      const { failure, hidden } = await tryStep(chooseImage, { config, facts, host, web });
+      expect(failure).toBeUndefined();
+      expect(web.opened.map((one) => one.url)).toEqual(['https://m.example/s/next.json', url]);
+      expect(hidden).toEqual(['planted-hash']);
+    });
+  });
+
+  it('refuses a configuration without a usable source before a run', () => {
+    const role = { name: 'worker', title: '', ladder: 'worker', steps: [chooseImage] } as const;
+    const codesFor = (input: ConfigInput['image']) =>
+      refusalsOf(role, Config.parse({ image: input })).map(({ code }) => code);
+    expect(codesFor({ source: 'url' })).toEqual(['image.not-configured']);
+    expect(codesFor({ file: path })).toEqual([]);
+  });
+
+  it.each<[ConfigInput, readonly string[], readonly string[]]>([
+    [{}, ['find …', 'od …', 'sha256sum …', 'uname …'], []],
+    [
+      { network: { keyfiles: '/etc/network' } },
+      ['find …', 'od …', 'sha256sum …', 'uname …'],
+      [
+        String.raw`find -L /etc/network -maxdepth 1 -type f -printf %m %f\n`,
+        'nmcli --offline connection modify connection.autoconnect yes',
+      ],
+    ],
+    [
+      { network: { nmstate: '/opt/host.yaml' } },
+      ['nmstatectl gc /opt/host.yaml', 'find …', 'od …', 'sha256sum …', 'uname …'],
+      [
+        'nmstatectl gc /opt/host.yaml',
+        'nmcli --offline connection modify connection.autoconnect yes',
+        'install --directory --mode=0700 /opt/install-dir/network',
+      ],
+    ],
+    [
+      { image: { existingRoot: 'quay.example/os:1' } },
+      ['find …', 'od …', 'sha256sum …', 'uname …'],
+      ['skopeo inspect --no-tags --authfile /root/.docker/config.json docker://quay.example/os:1'],
+    ],
+  ])('previews the commands for %j', (input, choosing, checking) => {
+    const config = Config.parse(input);
+    const needs = { disk: placeholder(TargetDisk), ignition: placeholder(HostIgnition) };
+    const lines = (argvs: readonly (readonly string[])[] = []) =>
+      argvs.map((argv) => argv.map(String).join(' '));
+    expect(lines(chooseImage.preview?.(config, needs))).toEqual(choosing);
+    expect(lines(checkInputs.preview?.(config, needs))).toEqual(checking);
   });
 
   it.each<[string, Uint8Array, string]>([
@@ -423,38 +712,100 @@ describe('image/choose', () => {
     },
   );
 
-  it.each([
-    ['4.15.3', 'image.not-the-release', 0],
-    ['4.16.3', undefined, 0],
-    ['4.17.0', undefined, 1],
-  ])('compares the stream with the release %s', async (openshiftVersion, code, warnings) => {
-    const end = await tryStep(chooseImage, {
+  it.each<[string, string, 'refused' | 'accepted' | 'warned of']>([
+    ['416.94.202410211619-0', '4.15.3', 'refused'],
+    ['416.94.202410211619-0', '4.16.3', 'accepted'],
+    ['416.94.202410211619-0', '4.17.0', 'warned of'],
+    ['416.94.202410211619-0', '', 'accepted'],
+    ['9.6.20250523-0', '4.20.1', 'accepted'],
+    ['9.6.20250523-0', '', 'accepted'],
+  ])('compares a stream of %s with the release %j: it is %s', async (...row) => {
+    const [release, openshiftVersion, outcome] = row;
+    const { failure, events } = await tryStep(chooseImage, {
       config: { image: { stream: '/opt/stream.json' }, cluster: { openshiftVersion } },
       facts,
-      host: hostWithFile().withFile('/opt/stream.json', stream),
+      host: hostWithFile().withFile('/opt/stream.json', streamOf(release)),
       web: fakeWeb().with(url, image),
     });
-    expect((end.failure as { code?: string } | undefined)?.code).toBe(code);
-    expect(end.notes.filter((note) => note.startsWith('warn'))).toHaveLength(warnings);
+    const cluster = openshiftVersion.slice(0, 4);
+    const message = `image ${release} is of 4.16, the cluster is ${cluster}`;
+    const context = { release, line: '4.16', cluster };
+    if (outcome !== 'refused') expect(failure).toBeUndefined();
+    else expect(failure).toMatchObject({ code: 'image.not-the-release', message, context });
+    expect(notesAt('warn', events)).toEqual(
+      outcome === 'warned of' ? [{ message, ...context }] : [],
+    );
   });
 
-  it('refuses a node image of another release', async () => {
-    const nodeImage = 'quay.example/node@sha256:1';
-    const host = hostWithFile()
-      .on(['skopeo', 'inspect', '--config', `docker://${nodeImage}`])
-      .prints('{"architecture":"amd64","config":{"Labels":{"version":"418.94.1-0"}}}');
-    const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.1' } };
-    await expect(runStep(chooseImage, { config, facts, host })).rejects.toMatchObject({
-      code: 'image.not-the-release',
-      context: { image: nodeImage },
-    });
-  });
-
-  it('checks only the tag of a node image that cannot be inspected', async () => {
+  describe('a node image', () => {
     const nodeImage = 'quay.example/node:4.17.1';
-    const host = hostWithFile().on(['skopeo', rest]).fails(1, 'unauthorized');
     const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.9' } };
-    const { notes } = await runStep(chooseImage, { config, facts, host });
-    expect(notes[0]).toContain('only its tag is checked');
+    const argv = ['skopeo', 'inspect', '--config', `docker://${nodeImage}`];
+    const labelled = (architecture: string, version: string): string =>
+      JSON.stringify({ architecture, config: { Labels: { version } } });
+
+    it.each([
+      ['another release', labelled('amd64', '418.94.1-0'), 'image.not-the-release'],
+      ['another architecture', labelled('arm64', '417.94.1-0'), 'image.wrong-architecture'],
+      ['this release and architecture', labelled('amd64', '417.94.1-0'), undefined],
+    ])('is judged by its labels: one of %s', async (_, inspected, code) => {
+      const host = onMedium().on(argv).prints(inspected);
+      const { failure, events } = await tryStep(chooseImage, { config, facts, host });
+      if (code === undefined) expect(failure).toBeUndefined();
+      else expect(failure).toMatchObject({ code, context: { image: nodeImage } });
+      expect(notesAt('warn', events)).toEqual([]);
+    });
+
+    it.each<readonly [string, (answer: Answering) => FakeHost, string, string]>([
+      [
+        'may not be pulled',
+        (skopeo) => skopeo.fails(1, 'unauthorized'),
+        'command.failed',
+        'unauthorized',
+      ],
+      [
+        'is not described in JSON',
+        (skopeo) => skopeo.prints('no route'),
+        'command.unreadable',
+        `skopeo printed no configuration of ${nodeImage}: no route`,
+      ],
+    ])('is judged by its tag with a warning when it %s', async (...row) => {
+      const [, answer, code, reason] = row;
+      const warning = {
+        message: 'the node image cannot be inspected; only its tag is checked',
+        image: nodeImage,
+        code,
+        reason: expect.stringContaining(reason) as string,
+      };
+      const choose = (openshiftVersion: string) =>
+        tryStep(chooseImage, {
+          config: { ...config, cluster: { openshiftVersion } },
+          facts,
+          host: answer(onMedium().on(argv)),
+        });
+      const same = await choose('4.17.9');
+      expect(same.failure).toBeUndefined();
+      expect(notesAt('warn', same.events)).toEqual([warning]);
+      expect((await choose('4.16.9')).failure).toMatchObject({ code: 'image.not-the-release' });
+    });
+
+    it('is not judged after the step was stopped', async () => {
+      const stop = new AbortController();
+      const host = onMedium()
+        .on(argv)
+        .answers(() => {
+          stop.abort(new Error('stopped'));
+          return { exitCode: 1 };
+        });
+      const { failure, notes } = await tryStep(chooseImage, {
+        config: { ...config, cluster: { openshiftVersion: '4.16.9' } },
+        facts,
+        host,
+        signal: stop.signal,
+      });
+      expect(failure).not.toMatchObject({ code: 'image.not-the-release' });
+      expect(failure).toBeDefined();
+      expect(notes).toEqual([]);
+    });
   });
 });
