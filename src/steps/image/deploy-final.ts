@@ -104,7 +104,7 @@ export async function deployFinal(
     readonly isRootShared?: boolean;
   },
 ): Promise<void> {
-  const { host, signal, onExit, progress } = scope;
+  const { host, onExit, progress } = scope;
   const { disk, root, boot } = await findWrittenDisk(scope, target);
   await removeStaleMounts(scope, disk, [bootMount, rootMount]);
   const deployArgv = await deployFinalArgv(scope, os, source);
@@ -132,7 +132,6 @@ export async function deployFinal(
   try {
     await tryCommand(scope, deployArgv, { limit: hours(1) });
   } catch (error) {
-    signal.throwIfAborted();
     throw deployFailure(error, source.image);
   }
   // Only a name that differs from the image's own could be the wrong one.
@@ -165,7 +164,6 @@ async function addImageArguments(scope: HostScope): Promise<void> {
       ...missing.map((argument) => `--append=${argument}`),
     ]);
   } catch (error) {
-    scope.signal.throwIfAborted();
     noteFailed(scope, 'the node boots without the kernel arguments of its image', error);
   }
 }
