@@ -1,4 +1,5 @@
 import { type BlockDevice } from '../../src/steps/disk/block-devices.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { KeptPartition, TargetDisk } from '../../src/steps/disk/facts.ts';
 import { type FakeHost, fakeHost, rest } from './fake-host.ts';
 
@@ -147,12 +148,16 @@ export const targetOf = (device: BlockDevice): TargetDisk => ({
   byId: [],
 });
 
-/** A live host on which every command succeeds, with a disk for an operating system. */
+/**
+ * A live host on which every command succeeds, with a disk for an operating system.
+ * @param clock lets a hanging command reach its limit
+ */
 export const deployableHost = (
   disk: BlockDevice,
   commandLine = 'ignition.platform.id=metal',
+  clock?: Clock,
 ): FakeHost =>
-  fakeHost()
+  fakeHost(clock === undefined ? {} : { clock })
     .on([rest])
     .succeeds()
     .on(['uname', '-m'])
