@@ -253,12 +253,12 @@ describe('drain nodes', () => {
     ],
   ])('begins the hour again for %s', async (_, change) => {
     const cluster = setUp(node('drain-a'));
-    const { kube, run, advance, eventsOf } = cluster;
+    const { kube, clock, run, advance, eventsOf } = cluster;
     kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     const ended = run();
-    await advance(59);
+    await clock.advance(minutes(59));
     await change(cluster);
-    await advance(59);
+    await clock.advance(minutes(59));
     expect(kube.objectsOf(events)).toEqual([]);
     await advance(1);
     expect(kube.objectsOf(events)).toHaveLength(1);

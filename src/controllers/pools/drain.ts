@@ -233,8 +233,8 @@ function drainActions({ node, leaving, due, isInherited }: DrainView): readonly 
   if (request.startsWith('uncordon-')) return [{ type: 'uncordon', request }];
   if (!request.startsWith('drain-')) return [];
   // An uncordon since then asks for pods there: the node is cordoned again first.
-  const isOurs = annotationOf(node, cordonedKey) === 'true' && endsWithRound(node);
-  if (!isCordoned(node) || (isInherited && !isOurs)) return [{ type: 'cordon', request }];
+  if (!isCordoned(node) || (isInherited && !endsWithRound(node)))
+    return [{ type: 'cordon', request }];
   if (leaving.length === 0) return [{ type: 'drained', request }];
   return due.map((pod) => ({ type: 'evict', request, pod }));
 }
