@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { minutes } from '../../model/duration.ts';
+import { diskFailures } from './failures.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -93,6 +95,27 @@ describe('disk/clean', () => {
     expect(changing(host.ran).at(-1)).toEqual(['wipefs', '--all', '/dev/sda']);
   });
 
+  it('reports no failed takedown whose device is gone', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['mdadm', '--zero-superblock', any]).fails(2, 'mdadm: Unrecognised md component');
+    const { notes, progress } = await runStep(cleanDisk, { host, facts });
+    expect({ notes, progress }).toEqual({ notes: [], progress: [] });
+  });
+
+  it('reports the devices that stay, and why, after two minutes', async () => {
+    const { host, facts } = oldDisk();
+    const clock = fakeClock();
+    await clock.advance(minutes(30));
+    host.on(['dmsetup', rest]).fails(1, 'device-mapper: remove ioctl failed');
+    const { notes, events } = await runStep(cleanDisk, { host, facts, clock });
+    const stays =
+      '/dev/sda is in use: /dev/mapper/vg-root (lvm) uses it; dmsetup ended with exit code 1: device-mapper: remove ioctl failed';
+    expect(notes).toEqual([`warn: failed to prepare install device /dev/sda, err ${stays}`]);
+    expect(clock.elapsed()).toBe(minutes(32));
+    const wait = events.find(({ type }) => type === 'wait.updated');
+    expect(wait).toMatchObject({ sentence: '/dev/sda is empty', status: stays });
+  });
+
   it.each([
     ['for 5 s: waits', 5000, 0],
     ['for ever: leaves it to the writer', Infinity, 1],
@@ -115,6 +138,7 @@ describe('disk/clean', () => {
   it('gives up before its limit when the tools hang', async () => {
     const parts = Array.from({ length: 12 }, (_, index) => partition(`sda${index + 1}`));
     const clock = fakeClock();
+    await clock.advance(minutes(30));
     const host = fakeHost({ clock })
       .on(['lsblk', rest])
       .prints(lsblkOutput(blockDevice('sda', {}, parts)))
@@ -123,6 +147,7 @@ describe('disk/clean', () => {
     const facts = { disk: targetOf(blockDevice('sda')) };
     const { notes } = await runStep(cleanDisk, { host, facts, clock });
     expect(notes[0]).toContain('could not be emptied in time');
+    expect(clock.elapsed()).toBe(minutes(39));
   });
 
   it('wipes nothing and does not fail when the disk is mounted meanwhile', async () => {
@@ -264,6 +289,24 @@ describe('disk/format-extra', () => {
       ['udevadm', 'settle', '--timeout=30'],
     ]);
     expect(notes).toEqual(['info: /dev/sdb has no partition table any more']);
+  });
+
+  it('warns of an extra disk that keeps a signature', async () => {
+    const host = newHost().on(['wipefs', '--all', '/dev/sdb1']).fails(1, 'Input/output error');
+    const { notes, events } = await runStep(formatExtraDisks, { host, facts, config });
+    expect(notes).toEqual([
+      'warn: /dev/sdb was not formatted: wipefs ended with exit code 1: Input/output error',
+    ]);
+    const { hint } = diskFailures['disk.not-formatted'];
+    expect(events.find(({ type }) => type === 'note')).toMatchObject({
+      fields: { code: 'disk.not-formatted', hint },
+    });
+  });
+
+  it('reads nothing when no disk is to be formatted', async () => {
+    const host = newHost();
+    await runStep(formatExtraDisks, { host, facts, config: { disk: { format: [] } } });
+    expect(host.ran).toEqual([]);
   });
 
   it('formats neither the install disk nor an unknown disk', async () => {
