@@ -7,7 +7,8 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { type BlockDevice } from './block-devices.ts';
+import { Config } from '../../config/schema.ts';
+import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { tableArgv } from './kept.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
 
@@ -115,6 +116,23 @@ describe('disk/resolve', () => {
     expect(failure ?? value).toMatchObject(code === undefined ? { path: '/dev/sda' } : { code });
   });
 
+  it.each([
+    [{}, 'no install disk is set'],
+    [{ device: byId }, byId],
+    [{ hints: { serialNumber: 'S1' } }, 'serialNumber=S1'],
+    [{ device: byId, hints: { serialNumber: 'S1' } }, `${byId} with serialNumber=S1`],
+  ])('explains the choice by %j', (disk, explanation) => {
+    expect(resolveDisk.explain?.(Config.parse({ disk }))).toBe(explanation);
+  });
+
+  it.each([
+    ['-n', []],
+    ['--save-partlabel=data', [tableArgv(byId)]],
+  ])('previews what it reads with %s', (word, table) => {
+    const config = Config.parse({ disk: { device: byId }, image: { writerArgs: [word] } });
+    expect(resolveDisk.preview?.(config, {})).toEqual([lsblkArgv, ...table]);
+  });
+
   it('resolves the extra disks that exist', async () => {
     const disk = { device: byId, format: ['/dev/sdb', '/dev/sdq'] };
     const sdb = blockDevice('sdb', { serial: 'S2' });
@@ -139,25 +157,30 @@ describe('chooseDisk', () => {
     expect(chooseDisk(roots, asked)).toMatchObject({ name: 'mpatha' });
   });
 
+  const there = { disks: '/dev/sda /dev/mapper/mpatha' };
   it.each([
-    ['/dev/sdz', '/dev/sdz', 'disk.missing'],
-    ['', '', 'disk.missing'],
-    ['/dev/sda1', '/dev/sda1', 'disk.not-whole'],
-    ['/dev/cdrom', '/dev/sr0', 'disk.not-whole'],
-    ['/dev/sdb', '/dev/sdb', 'disk.multipath-member'],
-    ['/dev/disk/by-id/ata-SSD_1_S2', '/dev/sda', 'disk.not-the-one'],
-  ])('refuses %j, which leads to %j, with %s', (asked, real, code) => {
+    ['/dev/sdz', '/dev/sdz', 'disk.missing', there],
+    ['', '', 'disk.missing', there],
+    ['/dev/sda1', '/dev/sda1', 'disk.not-whole', { device: '/dev/sda1', type: 'part' }],
+    ['/dev/cdrom', '/dev/sr0', 'disk.not-whole', { device: '/dev/sr0', type: 'rom' }],
+    ['/dev/sdb', '/dev/sdb', 'disk.multipath-member', { multipath: '/dev/mapper/mpatha' }],
+    [
+      '/dev/disk/by-id/ata-SSD_1_S2',
+      '/dev/sda',
+      'disk.not-the-one',
+      { device: '/dev/sda', serial: 'S1', wwn: '' },
+    ],
+  ])('refuses %j, which leads to %j, with %s', (asked, real, code, context) => {
     expect(() => chooseDisk(roots, { asked, real })).toThrow(
-      expect.objectContaining({ code, kind: 'input' }),
+      expect.objectContaining({ code, kind: 'input', context: { asked, ...context } }),
     );
   });
 
-  it('lists the available disks without optical drives', () => {
-    expect(() => chooseDisk(roots, { asked: '/dev/sdz', real: '/dev/sdz' })).toThrow(
-      expect.objectContaining({
-        context: { asked: '/dev/sdz', disks: '/dev/sda /dev/mapper/mpatha' },
-      }),
-    );
+  it.each([
+    ['', /^no install disk is set; available: /],
+    ['/dev/sdz', /^\/dev\/sdz is not a disk of this host; available: /],
+  ])('says of %j why it is no disk', (asked, message) => {
+    expect(() => chooseDisk(roots, { asked, real: asked })).toThrow(message);
   });
 });
 
