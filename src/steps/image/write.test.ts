@@ -9,7 +9,7 @@ import { tableArgv } from '../disk/kept.ts';
 import { writeImage } from './write.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
-import { hours, minutes } from '../../model/duration.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 
 const keepingFacts = () => {
@@ -28,10 +28,15 @@ const part = (number: number, partlabel: string, partuuid: string) => ({
 describe('image/write', () => {
   it('runs the writer with only the Ignition and the disk for the live image', async () => {
     const host = writingHost().on(writer.argv()).prints('', writer.done);
-    const { value, progress } = await runStep(writeImage, { host, facts: writeFacts() });
+    const { value, progress, notes } = await runStep(writeImage, { host, facts: writeFacts() });
     expect(ran(host)).toEqual([writer.argv()]);
-    expect(writer.callOn(host)?.env).toEqual({ RUST_BACKTRACE: '0' });
-    expect(value).toEqual({ disk: '/dev/sda' });
+    expect(writer.callOn(host)).toMatchObject({
+      env: { RUST_BACKTRACE: '0' },
+      limit: hours(12),
+      isKillable: true,
+    });
+    expect(value).toStrictEqual({ disk: '/dev/sda' });
+    expect(notes).toEqual([]);
     expect(progress.map(({ info, percent }) => [info, percent])).toEqual([
       ['3%', 3],
       ['7%', 7],
@@ -56,6 +61,14 @@ describe('image/write', () => {
     expect(host.ran.filter(([program]) => program === 'coreos-installer')).toHaveLength(1);
   });
 
+  it('writes a file without a digest as it is', async () => {
+    const words = writer.argv('--image-file', '/a.raw');
+    const host = writingHost().on(words).prints('', writer.done);
+    const facts = writeFacts({ kind: 'file', path: '/a.raw', because: '' });
+    expect((await runStep(writeImage, { host, facts })).value).toStrictEqual({ disk: '/dev/sda' });
+    expect(ran(host)).toEqual([words]);
+  });
+
   it('warns when another disk holds an old system', async () => {
     const note = `${writer.done}\nNote: detected other devices with a filesystem labeled \`boot\`:\n  - /dev/sdb3\nThe installed OS may not work correctly\n`;
     const host = writingHost().on(writer.argv()).prints('', note);
@@ -72,6 +85,8 @@ describe('image/write', () => {
     [{}, []],
     [{ file: '/a.raw' }, ['--image-file', '/a.raw']],
     [{ stream: '/s.json' }, ['--image-url', 'http://127.0.0.1:<port>/<image>']],
+    [{ url: 'https://m.example/a.raw' }, ['--image-url', 'http://127.0.0.1:<port>/<image>']],
+    [{ writerArgs: ['--stream', 'stable'] }, ['--stream', 'stable']],
   ])('plans the command that it runs: %j', (image, words) => {
     const plan = describeRole(
       { name: 'r', title: '', ladder: 'master', steps: [writeImage] },
@@ -85,6 +100,15 @@ describe('image/write', () => {
       },
     });
   });
+});
+
+it('plans to read the table of a disk that keeps partitions', () => {
+  const config = Config.parse({ image: { writerArgs: ['--save-partlabel=data'] } });
+  const { disk, ignition, image } = writeFacts();
+  expect(writeImage.preview?.(config, { disk, ignition, image })).toEqual([
+    tableArgv('/dev/sda'),
+    writer.argv('--save-partlabel=data'),
+  ]);
 });
 
 describe('image/write', () => {
@@ -115,7 +139,7 @@ describe('image/write', () => {
     const host = writingHost(clock);
     const slow = {
       ...host,
-      readText: () => Promise.resolve(`1 2 3 4 5 6 ${clock.now()} 8 9`),
+      readText: () => Promise.resolve(`   1   2   3   4   5   6   ${clock.now()}   8   9`),
     };
     host.on(writer.argv()).answers(async (_argv, _host, { signal }) => {
       await clock.sleep(hours(2), signal);
@@ -123,6 +147,52 @@ describe('image/write', () => {
     });
     const { value } = await runStep(writeImage, { host: slow, clock, facts: writeFacts() });
     expect(value).toEqual({ disk: '/dev/sda' });
+  });
+
+  it('reads no statistics of the disk while the writer makes progress', async () => {
+    const clock = fakeClock();
+    const host = writingHost(clock);
+    let reads = 0;
+    const counting = {
+      ...host,
+      readText: () => {
+        reads += 1;
+        return Promise.resolve(undefined);
+      },
+    };
+    host.on(writer.argv()).answers(async (_argv, _host, { signal }) => {
+      for (let percent = 1; percent < 100; percent += 1) {
+        await clock.sleep(seconds(40), signal);
+        writer.callOn(host)?.onLine?.(writer.read(percent).trim(), 'stderr');
+      }
+      return { stderr: writer.done };
+    });
+    await runStep(writeImage, { host: counting, clock, facts: writeFacts() });
+    expect(reads).toBe(0);
+  });
+
+  it.each([
+    ['has no statistics', () => Promise.resolve(undefined)],
+    ['cannot be read', () => Promise.reject(new Error('the host does not answer'))],
+  ])('gives up after 30 minutes without progress of a disk that %s', async (_, readText) => {
+    const clock = fakeClock();
+    const host = writingHost(clock);
+    host.on(writer.argv()).hangs(writer.read(60));
+    const silent = { ...host, readText };
+    const { failure } = await tryStep(writeImage, { host: silent, clock, facts: writeFacts() });
+    expect(failure).toMatchObject({ code: 'image.stalled' });
+    expect(clock.now()).toBe(minutes(30));
+  });
+
+  it('leaves the failure of another command, and a missing writer, as they are', async () => {
+    const unread = writingHost().on(['lsblk', rest]).fails(1, 'lsblk: no memory');
+    for (const [host, failure] of [
+      [unread, { code: 'command.failed', message: expect.stringContaining('lsblk') as string }],
+      [writingHost().on(writer.argv()).isMissing(), { code: 'command.not-found' }],
+    ] as const)
+      expect((await tryStep(writeImage, { host, facts: writeFacts() })).failure).toMatchObject(
+        failure,
+      );
   });
 
   it.each([
