@@ -104,7 +104,7 @@ function masked(text: string, spans: readonly Span[]): string {
 const boundary = /^-----(?:BEGIN|END) [A-Z ]+-----$/;
 
 /** openshift-install and the machine-config-server write a kubeconfig without its kind. */
-const kubeconfig = /^\s*"?(?:kind"?: "?Config"?,?$|current-context"?: )/m;
+const kubeconfig = /^ *"?(?:kind"?: "?Config"?,?$|current-context"?: )/m;
 
 /**
  * A name or an address in a kubeconfig, which is no secret. An address with a user or a query is
