@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { leaseObserver, type OperatorObjects, operatorReason } from './ownership.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { deployments, leases, pods } from '../../kube/kinds.ts';
+import {
+  leaseObserver,
+  type OperatorObjects,
+  operatorReason,
+  operatorReasonNow,
+} from './ownership.ts';
 
 const none: OperatorObjects = { deployments: [], leases: [], pods: [], now: 0 };
 
@@ -87,5 +95,44 @@ describe('leaseObserver', () => {
     expect(sinceOf('2020-01-01T00:00:00.000000Z')).toBe(1_000);
     expect(sinceOf('2020-01-01T00:00:00.000000Z', 'machine-os-builder')).toBe(2_000);
     expect(sinceOf('2020-01-01T00:00:26.000000Z')).toBe(2_000);
+  });
+});
+
+describe('operatorReasonNow', () => {
+  const namespace = 'openshift-machine-config-operator';
+  const ask = (kube: ReturnType<typeof fakeKube>, ...names: readonly string[]) => {
+    const clock = fakeClock();
+    const observed = leaseObserver(clock);
+    const { signal } = new AbortController();
+    return operatorReasonNow({ kube, clock, observed, namespace, nodes: names }, signal);
+  };
+  const inNamespace = (metadata: object) => ({ name: 'x', namespace, ...metadata });
+
+  it.each<[string, readonly string[], string | undefined]>([
+    ['its node', ['w0'], 'node w0'],
+    ['another node', ['w1'], undefined],
+    ['several nodes', ['w1', 'w0'], 'node w0'],
+    ['no node', [], undefined],
+  ])('counts a daemon on w0 for %s', async (_, names, reason) => {
+    const kube = fakeKube().put(pods, {
+      metadata: inNamespace({ ownerReferences: [daemonSet] }),
+      spec: { nodeName: 'w0' },
+    });
+    const found = await ask(kube, ...names);
+    if (reason === undefined) expect(found).toBeUndefined();
+    else expect(found).toContain(reason);
+  });
+
+  it('reads the Deployments, the leases and the orphaned pods of both programs', async () => {
+    for (const name of ['machine-config-controller', 'machine-os-builder']) {
+      const metadata = inNamespace({ name });
+      expect(await ask(fakeKube().put(deployments, { metadata }))).toContain(name);
+      const held = { ...heldLease({}, name), metadata };
+      expect(await ask(fakeKube().put(leases, held))).toContain(`lease ${name}`);
+      const orphan = { metadata: inNamespace({ labels: { 'k8s-app': name } }) };
+      expect(await ask(fakeKube().put(pods, orphan))).toContain('its pod x');
+    }
+    const other = { metadata: inNamespace({ namespace: 'default', name: 'machine-os-builder' }) };
+    expect(await ask(fakeKube().put(deployments, other))).toBeUndefined();
   });
 });

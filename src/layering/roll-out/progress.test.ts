@@ -73,6 +73,24 @@ describe('waitsFor of a node', () => {
       'maxUnavailable 1: first m1',
     ],
     [
+      'a user, after it degraded without a reason',
+      withNode({ currentImage: 'old', state: 'Degraded' }),
+      'a reason is not given',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'its work, without a reason',
+      withNode({ state: 'Working' }),
+      'at work',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'its work',
+      withNode({ state: 'Working', reason: 'staging the image' }),
+      'staging the image',
+      'maxUnavailable 1: first m1',
+    ],
+    [
       'the pool to be unpaused',
       withNode({}, { change: { pool: { paused: true } } }),
       '',
@@ -104,6 +122,21 @@ describe('waitsFor of a node', () => {
       'a PodDisruptionBudget',
       withNode(draining, { pods: [pod(), pod({ name: 'web-1' })], budgets: [budget()] }),
       'drain blocked: pod shop/web-0 by budget shop/web, and 1 more pod',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'one pod of a PodDisruptionBudget',
+      withNode(draining, { pods: [pod()], budgets: [budget()] }),
+      'drain blocked: pod shop/web-0 by budget shop/web',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'three pods of a PodDisruptionBudget',
+      withNode(draining, {
+        pods: [pod(), pod({ name: 'web-1' }), pod({ name: 'web-2' })],
+        budgets: [budget()],
+      }),
+      'drain blocked: pod shop/web-0 by budget shop/web, and 2 more pods',
       'maxUnavailable 1: first m1',
     ],
     [
@@ -146,9 +179,11 @@ describe('waitsFor of a node', () => {
     };
     const cordoned = { ...nodeObject('m2', 'master', done), spec: { unschedulable: true } };
     const open = { ...nodeObject('m3', 'master', { ...done, ...old }), spec: cordoned.spec };
-    const cluster = rollOutCluster({}, { nodes: [restarted, cordoned, open] });
+    const unknown = { ...restarted, status: { conditions: [{ type: 'Ready', status: 'False' }] } };
+    const cluster = rollOutCluster({}, { nodes: [restarted, unknown, cordoned, open] });
     expect(poolProgress('master', cluster).nodes.map(({ waitsFor }) => waitsFor)).toEqual([
       'not Ready for 3 min',
+      'not Ready',
       'cordoned by somebody',
       'cordoned by somebody',
     ]);
@@ -166,7 +201,10 @@ describe('the runner of a pool', () => {
     [{ operator: none }, ''],
     [{ operator: none, lease: lease('2026-11-23T11:59:00.000000Z') }, 'bootwright'],
     [{ operator: none, lease: lease('2026-11-23T12:00:30.000000Z') }, 'bootwright'],
-    [{ operator: none, lease: lease('2026-11-23T11:50:00.000000Z') }, ''],
+    [{ operator: none, lease: lease('2026-11-23T11:55:26.000000Z') }, 'bootwright'],
+    [{ operator: none, lease: lease('2026-11-23T11:55:25.000000Z') }, ''],
+    [{ operator: none, lease: lease('') }, ''],
+    [{ operator: none, lease: { metadata: { name: 'l' }, spec: { holderIdentity: 'pod-1' } } }, ''],
     [{ operator: none, lease: lease('2026-11-23T11:59:00.000000Z', '') }, ''],
     [{ lease: lease('2026-11-23T11:59:00.000000Z') }, 'machine-config-operator'],
   ])('with %j is "%s"', (more, by) => {
@@ -196,5 +234,41 @@ describe('the runner of a pool', () => {
       const { actions } = poolProgress('master', { ...cluster, osConfigs, pools: held });
       expect(actions).toEqual([expect.stringContaining('layer unpause --kubeconfig')]);
     }
+  });
+});
+
+describe('the actions for a person', () => {
+  const actionsFor = (cluster: RollOutSnapshot) => poolProgress('master', cluster).actions;
+
+  it.each([
+    [2, 'm1, m2'],
+    [3, 'm1, m2, m3'],
+    [4, 'm1, m2, m3 and 1 more'],
+  ])('name %i degraded nodes', (count, names) => {
+    const nodes = Array.from({ length: count }, (_, index) =>
+      nodeObject(`m${index + 1}`, 'master', { ...done, state: 'Degraded', reason: 'no space' }),
+    );
+    expect(actionsFor(rollOutCluster({}, { nodes }))).toEqual([
+      `correct what degrades ${names}: no other node begins before`,
+    ]);
+  });
+
+  it('name a node whose drain a budget blocks, and not one that is degraded too', () => {
+    const more = { pods: [pod()], budgets: [budget()] };
+    expect(actionsFor(withNode(draining, more))).toEqual([
+      'let m1 be drained: run more replicas of what the budget protects, or delete the pod',
+    ]);
+    expect(actionsFor(withNode({ ...draining, state: 'Degraded' }, more))).toEqual([
+      'correct what degrades m1: no other node begins before',
+    ]);
+    expect(actionsFor(withNode({}, more))).toEqual([]);
+  });
+
+  it('name a paused pool only while nodes wait', () => {
+    const pool = { configuration: { name: masterRendered }, paused: true };
+    expect(actionsFor(rollOutCluster({ node: old, pool }))).toEqual([
+      `unpause the pool: oc patch machineconfigpool/master --type merge -p '{"spec":{"paused":false}}'`,
+    ]);
+    expect(actionsFor(rollOutCluster({ pool }))).toEqual([]);
   });
 });
