@@ -13,9 +13,11 @@ import type { Step } from '../../src/engine/step.ts';
 import { type Masker, masker } from '../../src/lib/masker.ts';
 import { secretValues } from '../../src/lib/secret-values.ts';
 import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/image-relay.ts';
+import { hours } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
+import { step, type StepScope } from '../../src/steps/step.ts';
 import { Ladder } from '../../src/reporting/ladder.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
@@ -82,6 +84,12 @@ function maskerFor(config: Config, read: readonly string[]): Masker {
   for (const text of read) secrets.register(new Secret(text));
   return secrets;
 }
+
+/** A step that only runs a function in its scope: a test of what several steps call. */
+export const stepThat = <Uses extends keyof Ports>(
+  uses: readonly Uses[],
+  run: (scope: StepScope<Uses>) => Promise<void>,
+) => step({ id: 'test/run', title: 'Run a function', uses, limit: hours(6), run });
 
 /** Runs one step with the real engine, and resolves with its end. */
 export async function tryStep<

@@ -266,7 +266,7 @@ describe('drain nodes', () => {
     expect(messages.at(-1)).toContain('pool worker: the drain has taken more than an hour');
   });
 
-  it('creates no event for a node of no pool, and drains it all the same', async () => {
+  it('drains a node of no pool and creates no event for it', async () => {
     const { kube, run, advance, applied } = setUp(node('drain-a'));
     kube.drop({ kind: machineConfigPools, name: 'worker' });
     kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
@@ -624,7 +624,7 @@ describe('drain nodes', () => {
   });
 
   it.each<[string, object, KubeKind, KubeObject]>([
-    ['and that has no mark of ours', {}, deployments, operator],
+    ['and that has no mark of this controller', {}, deployments, operator],
     [
       'beside a mark of an earlier round',
       { [cordoned]: 'true', [nodeKeys.lastAppliedDrain]: 'uncordon-z' },

@@ -8,9 +8,7 @@ import {
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { lockDisk, removeStaleMounts, requireAlone, unmountAtEnd } from './in-use.ts';
-import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { minutes } from '../../model/duration.ts';
-import { step } from '../step.ts';
+import { runStep, stepThat, tryStep } from '../../../test/support/run-step.ts';
 import type { BlockDevice } from './block-devices.ts';
 
 const mountedDisk = blockDevice('sda', {}, [
@@ -64,13 +62,7 @@ it('refuses a disk that a writer of an earlier run still holds', async () => {
 
 describe('requireAlone', () => {
   const asking = (disk: BlockDevice) =>
-    step({
-      id: 'test/ask',
-      title: 'Check that the disk is not in use',
-      uses: ['host'],
-      limit: minutes(1),
-      run: (scope) => requireAlone(scope, targetOf(disk)),
-    });
+    stepThat(['host'], (scope) => requireAlone(scope, targetOf(disk)));
   const hostOf = (disk: BlockDevice) =>
     fakeHost().on(['lsblk', rest]).prints(lsblkOutput(disk)).on(['wipefs', rest]).succeeds();
   const array = blockDevice('md0');
@@ -121,15 +113,9 @@ describe('requireAlone', () => {
 
 describe('unmountAtEnd', () => {
   const mounting = (isUnmountedItself: boolean) =>
-    step({
-      id: 'test/mount',
-      title: 'Mount a partition',
-      uses: ['host'],
-      limit: minutes(1),
-      run: async (scope) => {
-        const unmount = unmountAtEnd(scope, '/mnt', 3000);
-        if (isUnmountedItself) await unmount(scope.signal);
-      },
+    stepThat(['host'], async (scope) => {
+      const unmount = unmountAtEnd(scope, '/mnt', 3000);
+      if (isUnmountedItself) await unmount(scope.signal);
     });
   const umounts = ({ ran }: ReturnType<typeof fakeHost>) =>
     ran.filter(([program]) => program === 'umount');

@@ -12,7 +12,13 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { pullSamples } from '../../../test/support/os-samples.ts';
-import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import {
+  isSafeToRepeat,
+  runStep,
+  statusesOf,
+  stepThat,
+  tryStep,
+} from '../../../test/support/run-step.ts';
 import { commandFailed, commandStopped } from '../../adapters/host/command-failures.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
@@ -20,7 +26,6 @@ import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import { encodeDataUrl } from '../../ignition/resource.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { type BlockDevice, freePercent } from '../disk/block-devices.ts';
-import { step } from '../step.ts';
 import {
   canDeploy,
   canPivotAtFirstBoot,
@@ -129,13 +134,7 @@ describe('deployFinal', () => {
 
   /** A step that deploys the image, and nothing else. */
   const deploying = (disk: BlockDevice, options: Parameters<typeof deployFinal>[2]) =>
-    step({
-      id: 'image/test-deploy',
-      title: 'Deploy',
-      uses: ['host'],
-      limit: hours(6),
-      run: (scope) => deployFinal(scope, targetOf(disk), options),
-    });
+    stepThat(['host'], (scope) => deployFinal(scope, targetOf(disk), options));
 
   const deployTo = ({ disk = sda, os: wanted = os, source: from = own, ...more }: Setting) => {
     const { isRootShared, ...run } = more;
@@ -504,14 +503,8 @@ describe('canDeploy', () => {
     ],
   ])('is known for %s: %s', async (architecture, expected, noted) => {
     let can: boolean | undefined;
-    const asking = step({
-      id: 'image/test-ask',
-      title: 'Ask',
-      uses: ['host'],
-      limit: minutes(1),
-      run: async (scope) => {
-        can = await canDeploy(scope);
-      },
+    const asking = stepThat(['host'], async (scope) => {
+      can = await canDeploy(scope);
     });
     const host = fakeHost().on(['uname', '-m']).prints(architecture);
     const { notes } = await runStep(asking, { host });
@@ -555,16 +548,10 @@ describe('the rendered config', () => {
 
   const find = async ({ ignition, web = fakeWeb(), layering = {}, read, ...more }: Setting) => {
     let found: unknown;
-    const finding = step({
-      id: 'image/test-find',
-      title: 'Find',
-      uses: ['host', 'web'],
-      limit: hours(6),
-      run: async (scope) => {
-        found = await (read === undefined
-          ? findFinalOs(scope, path)
-          : readRendered(scope, path, { read }));
-      },
+    const finding = stepThat(['host', 'web'], async (scope) => {
+      found = await (read === undefined
+        ? findFinalOs(scope, path)
+        : readRendered(scope, path, { read }));
     });
     const host = ignition === undefined ? fakeHost() : fakeHost().withFile(path, ignition);
     return { ...(await tryStep(finding, { host, web, config: { layering }, ...more })), found };

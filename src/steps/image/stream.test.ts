@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { runStep } from '../../../test/support/run-step.ts';
+import { runStep, stepThat } from '../../../test/support/run-step.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
-import { minutes } from '../../model/duration.ts';
-import { step } from '../step.ts';
 import { findInStream } from './stream.ts';
 
 const disk = (name: string) => ({
@@ -39,14 +37,8 @@ const metadata = {
 
 const find = (text: string, architecture: string, sectorBytes: number) => {
   const host = fakeHost().withFile('/s.json', text).on(['uname', '-m']).prints(architecture);
-  const finding = step({
-    id: 'test/find',
-    title: 'Find',
-    uses: ['host', 'web'],
-    limit: minutes(1),
-    run: async (scope) => {
-      found = await findInStream(scope, new SecretUrl('/s.json'), sectorBytes);
-    },
+  const finding = stepThat(['host', 'web'], async (scope) => {
+    found = await findInStream(scope, new SecretUrl('/s.json'), sectorBytes);
   });
   let found: unknown;
   return runStep(finding, { host }).then(() => found);

@@ -61,7 +61,7 @@ describe('image/write', () => {
     expect(host.ran.filter(([program]) => program === 'coreos-installer')).toHaveLength(1);
   });
 
-  it('writes a file without a digest as it is', async () => {
+  it('writes a file without a digest without hashing it', async () => {
     const words = writer.argv('--image-file', '/a.raw');
     const host = writingHost().on(words).prints('', writer.done);
     const facts = writeFacts({ kind: 'file', path: '/a.raw', because: '' });
