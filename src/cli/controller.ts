@@ -29,7 +29,7 @@ import { runInstallation } from '../controllers/installation/installation.ts';
 import type { ControllerConfig, ControllerPorts } from '../controllers/installation/scope.ts';
 import { commandCredentials } from './cluster.ts';
 import { type PodCall, withoutJournal } from './run-context.ts';
-import { emitRetries, networkOf } from './service.ts';
+import { emitRetries, networkOf } from './network.ts';
 
 const tokenFile = `${controllerToken.folder}/token`;
 

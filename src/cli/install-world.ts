@@ -1,7 +1,7 @@
 import { systemClock } from '../adapters/clock.ts';
 import { pathOnHost } from '../adapters/host-root.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
-import { hostPrefix } from '../adapters/host/nsenter-host.ts';
+import { hostPrefix, nsenterHost } from '../adapters/host/nsenter-host.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
 import { web } from '../adapters/http/web.ts';
 import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
@@ -21,9 +21,10 @@ import { seconds } from '../model/duration.ts';
 import type { Ports } from '../ports/ports.ts';
 import { serveStatus } from '../adapters/status-server.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
+import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub, openHub } from './run-context.ts';
-import { emitRetries, hostFor, networkOf } from './service.ts';
+import { emitRetries, networkOf } from './network.ts';
 
 /** Ports, event hub and log of one run. Disposing of it closes connections, then sinks. */
 export interface RunWorld extends AsyncDisposable {
@@ -50,6 +51,12 @@ interface WorldContext {
    * Logs nothing, and gives up soon on an unreachable server: the command is not an installation.
    */
   readonly isQuiet?: boolean;
+}
+
+/** The host of the settings. */
+export function hostFor({ host, proxy }: Config, environment: Environment, emit: Emit): Host {
+  const variables = proxyEnv(revealedProxies(proxy));
+  return nsenterHost({ root: host.root, onCommand: emit, environment, variables });
 }
 
 /**

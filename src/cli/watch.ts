@@ -23,7 +23,7 @@ import { type ClusterCall, clusterTarget } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
 import { addressIn } from './run-context.ts';
-import { networkOf } from './service.ts';
+import { networkOf } from './network.ts';
 import { stopSignal } from './stop-signal.ts';
 import { limitedBy, limitIn } from './waiting.ts';
 import { waitForCluster } from './watch-cluster.ts';

@@ -13,7 +13,7 @@ import { type ErasedDisk, eraseMethods } from '../steps/disk/erase.ts';
 import type { InstallLine } from './command.ts';
 import { print, printJson } from './messages.ts';
 import { withoutJournal } from './run-context.ts';
-import { hostFor } from './service.ts';
+import { hostFor } from './install-world.ts';
 
 /** Arguments of `wipe`. */
 interface WipeCall extends InstallLine {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { openInventory, type InventoryConnection } from '../../src/adapters/http/inventory.ts';
 import { capiMachines, capiNames } from '../../src/capi/api.ts';
-import { networkOf } from '../../src/cli/service.ts';
+import { networkOf } from '../../src/cli/network.ts';
 import { nodes, secrets } from '../../src/kube/kinds.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { textAt } from '../../src/kube/object.ts';

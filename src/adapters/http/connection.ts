@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { type Proxies } from '../../lib/proxies.ts';
-import { proxyFor } from './proxies.ts';
+import { proxyFor } from './choose-proxy.ts';
 import type { Trust } from './tls.ts';
 import type { OpenDispatcher, DispatcherOptions } from './dispatcher.ts';
 import { shownUrl } from '../../lib/shown-url.ts';

@@ -7,7 +7,7 @@ import {
   type HttpClient,
   shortText,
 } from '../http/exchange.ts';
-import { proxyFor } from '../http/proxies.ts';
+import { proxyFor } from '../http/choose-proxy.ts';
 import { type TlsOptions, tlsOptionsFor } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';

@@ -1,18 +1,9 @@
-import { nsenterHost } from '../adapters/host/nsenter-host.ts';
 import type { RetryNotice } from '../adapters/http/retry.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
-import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
 import { type Emit, notesOf } from '../engine/events.ts';
-import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
+import { revealedProxies } from '../lib/proxies.ts';
 import { renderDuration } from '../model/duration.ts';
-import type { Host } from '../ports/host.ts';
-
-/** The host of the settings. */
-export function hostFor({ host, proxy }: Config, environment: Environment, emit: Emit): Host {
-  const variables = proxyEnv(revealedProxies(proxy));
-  return nsenterHost({ root: host.root, onCommand: emit, environment, variables });
-}
 
 /**
  * The network settings by which every command reaches every server but the API server (ADR 0033).

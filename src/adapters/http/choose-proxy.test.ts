@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { proxyFor } from './proxies.ts';
+import { proxyFor } from './choose-proxy.ts';
 
 describe('proxyFor with a list of exceptions', () => {
   it.each([
