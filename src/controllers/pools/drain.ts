@@ -135,7 +135,7 @@ export function drainController(
         const again = drainActions({ ...view, node: now });
         if (!again.some((one) => isDeepStrictEqual(one, action))) return;
         if (action.type === 'evict') await evict(scope, name, action.pod, drain, signal);
-        else await changeNode(scope, now, action.type, signal);
+        else await patchNode(scope, now, action.type, signal);
       };
       await eachOf(drainActions(view), perform, signal);
       if (leaving.length === 0) return { after: readPodsEvery };
@@ -297,7 +297,7 @@ const nodePatches = {
   Record<string, (node: KubeObject, request: string) => Parameters<typeof patchOf>[1]>
 >;
 
-async function changeNode(
+async function patchNode(
   { kube, note }: PoolScope,
   node: KubeObject,
   type: keyof typeof nodePatches,

@@ -57,7 +57,7 @@ export function rollOutController(
       if (!('node' in again)) return {};
       await requireEtcd(scope, view.members?.length ?? 0, signal);
       if (!(await isOperatedNow(scope, [again.node], signal)))
-        await changeNode(scope, pool, again.node, again.target, signal);
+        await requestTarget(scope, pool, again.node, again.target, signal);
       return {};
     },
   };
@@ -106,7 +106,7 @@ function choiceOf({
   return 'node' in choice ? { ...choice, target } : choice;
 }
 
-async function changeNode(
+async function requestTarget(
   scope: PoolScope,
   pool: string,
   node: KubeObject,
