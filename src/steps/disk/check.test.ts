@@ -11,7 +11,8 @@ import {
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { type BlockDevice } from './block-devices.ts';
+import { Config } from '../../config/schema.ts';
+import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { checkDisk } from './check.ts';
 import { openAloneArgv } from './in-use.ts';
 import { tableArgv } from './kept.ts';
@@ -28,6 +29,17 @@ const hostWith = (...disks: readonly BlockDevice[]) =>
     .succeeds();
 
 describe('disk/check', () => {
+  it('previews what it reads: the table only where partitions may be kept', () => {
+    const preview = (writerArgs: string[]) =>
+      checkDisk.preview?.(Config.parse({ image: { writerArgs } }), facts);
+    expect(preview([])).toEqual([lsblkArgv, openAloneArgv('/dev/sda')]);
+    expect(preview(['--save-partlabel', 'data'])).toEqual([
+      lsblkArgv,
+      tableArgv('/dev/sda'),
+      openAloneArgv('/dev/sda'),
+    ]);
+  });
+
   it('passes an empty disk without a note', async () => {
     const { notes } = await runStep(checkDisk, { host: hostWith(blockDevice('sda')), facts });
     expect(notes).toEqual([]);

@@ -4,7 +4,7 @@ import { blockDevice } from '../../../test/support/disk-samples.ts';
 import type { DiskHints } from '../../model/disk-hints.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { type BlockDevice, parseLsblk } from './block-devices.ts';
-import { availableDisks, chooseByHints, hintsFor } from './hints.ts';
+import { availableDisks, chooseByHints, describeDisk, hintsFor, isWhole } from './hints.ts';
 
 const recorded = (name: string): readonly BlockDevice[] =>
   parseLsblk(
@@ -21,6 +21,25 @@ function chosen(roots: readonly BlockDevice[], hints: DiskHints, paths = none): 
     return `${code}: ${message}`;
   }
 }
+
+it.each([
+  [0, '/dev/sda (not formatted, M)'],
+  [99_900_000_000, '/dev/sda (99.9 GB, M)'],
+  [100_000_000_000, '/dev/sda (100 GB, M)'],
+])('describes a disk of %i bytes as %s', (sizeBytes, described) => {
+  expect(describeDisk(blockDevice('sda', { sizeBytes, model: 'M' }))).toBe(described);
+});
+
+it.each(['disk', 'loop', 'mpath', 'md', 'raid1', 'raid10', 'linear'])(
+  'a device of the type %s can have the operating system',
+  (type) => {
+    expect(isWhole(blockDevice('x', { type }))).toBe(true);
+  },
+);
+
+it.each(['part', 'lvm', 'crypt', 'rom'])('a device of the type %s cannot', (type) => {
+  expect(isWhole(blockDevice('x', { type }))).toBe(false);
+});
 
 describe('the disk chosen by hints', () => {
   it.each<readonly [hints: DiskHints, kname: string]>([
@@ -41,7 +60,7 @@ describe('the disk chosen by hints', () => {
   });
 
   it('is not a memory device, a floppy or an eMMC boot partition unless named by path', () => {
-    const names = ['fd0', 'mmcblk0', 'mmcblk0boot0', 'mmcblk0boot1', 'ram0', 'zram0'];
+    const names = ['fd0', 'mmcblk0', 'mmcblk0boot0', 'mmcblk10boot1', 'ram0', 'zram0'];
     const roots = names.map((name) => blockDevice(name, { isRotational: false }));
     expect(chosen(roots, { rotational: false })).toBe('mmcblk0');
     expect(availableDisks(roots).map(({ kname }) => kname)).toEqual(['mmcblk0']);
@@ -55,6 +74,8 @@ describe('the disk chosen by hints', () => {
     [{ minSizeGigabytes: 560 }],
     [{ wwnWithExtension: '0x61866da068d6a500' }],
     [{ wwnVendorExtension: '0x61866da068d6a500' }],
+    // The second disk has no extension.
+    [{ wwnVendorExtension: '0x' }],
   ])('is missing for %j', (hints) => {
     expect(chosen(recorded('perc'), hints)).toMatch(/^disk\.not-one: no of 2 disks fits /);
   });
@@ -79,6 +100,8 @@ describe('the disk chosen by hints', () => {
     const vda = blockDevice('vda', { vendor: '0x1af4' });
     expect(chosen([vda], { serialNumber: 'S1' })).toMatch(/serialNumber is not known$/);
     expect(chosen([vda], { rotational: false })).toMatch(/rotational is not known$/);
+    const dasda = blockDevice('dasda', { sizeBytes: 0 });
+    expect(chosen([dasda], { minSizeGigabytes: 1 })).toMatch(/size is not known$/);
   });
 
   it('is the multipath device for the address of any of its paths', () => {
@@ -87,10 +110,24 @@ describe('the disk chosen by hints', () => {
         blockDevice('dm-4', { name: 'mpatha', type: 'mpath', hctl, serial: 'S1' }),
       ]);
     const roots = [path('sda', '1:0:0:1'), path('sdb', '2:0:0:1'), blockDevice('sdc')];
-    expect(chosen(roots, { hctl: '2:0:0:1', serialNumber: 'S1' })).toBe('dm-4');
+    for (const hctl of ['1:0:0:1', '2:0:0:1'])
+      expect(chosen(roots, { hctl, serialNumber: 'S1' })).toBe('dm-4');
+    expect(chosen(roots, { hctl: '3:0:0:1', serialNumber: 'S1' })).toContain('hctl is 1:0:0:1;');
     expect(chosen(recorded('multipath-friendly'), { minSizeGigabytes: 100_000 })).not.toMatch(
       /\/dev\/sd/,
     );
+  });
+
+  it('is missing when a path leads to none, and names the disks', () => {
+    const paths = new Map([['/dev/disk/by-id/x', '/dev/sdz']]);
+    const roots = [blockDevice('sda'), blockDevice('sdb')];
+    expect(chosen(roots, {}, paths)).toMatch(
+      /^disk\.not-one: no of 2 disks fits \/dev\/disk\/by-id\/x: \/dev\/sda .*: not \/dev\/disk\/by-id\/x; /,
+    );
+    const error = expect.objectContaining({
+      context: { hints: '/dev/disk/by-id/x with vendor=V', disks: '/dev/sda /dev/sdb' },
+    }) as Error;
+    expect(() => chooseByHints(roots, { vendor: 'V' }, paths)).toThrow(error);
   });
 
   it('is an array or a loop device only when named by path', () => {
@@ -134,6 +171,23 @@ describe('the hints for a disk', () => {
       { serialNumber: 'S', wwn: '1' },
       [{ serial: 'S', wwn: '1' }, { serial: 's', wwn: '2' }, { wwn: '1' }],
     ],
+    [
+      'a serial number without a WWN that another disk has too',
+      { hctl: '0:0:0:0' },
+      [
+        { serial: 'S', hctl: '0:0:0:0' },
+        { serial: 'S', hctl: '0:0:1:0' },
+      ],
+    ],
+    [
+      'a WWN without a serial number that another disk has too',
+      { hctl: '0:0:0:0' },
+      [
+        { wwn: '1', hctl: '0:0:0:0' },
+        { wwn: '1', hctl: '0:0:1:0' },
+      ],
+    ],
+    ['an address that two disks have', undefined, [{ hctl: '0:0:0:0' }, { hctl: '0:0:0:0' }]],
   ])('do not rely on %s', (_, hints, disks) => {
     const roots = disks.map((disk, at) => blockDevice(`sd${at}`, disk));
     expect(roots.map(hintsFor(roots))[0]).toEqual(hints);

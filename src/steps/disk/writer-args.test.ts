@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { Config } from '../../config/schema.ts';
-import { keepsPartitions, kernelArgumentChanges, readWriterSetup } from './writer-args.ts';
+import {
+  keepsPartitions,
+  kernelArgumentChanges,
+  mayKeepPartitions,
+  readWriterSetup,
+  usesIn,
+  valueOf,
+} from './writer-args.ts';
 
 describe('kernelArgumentChanges', () => {
   it.each<[string[], string[], string[]]>([
@@ -22,6 +29,31 @@ it.each([
   [[], false],
 ])('keepsPartitions for %j: %s', (args, expected) => {
   expect(keepsPartitions(args)).toBe(expected);
+});
+
+it.each([
+  [['--save-partlabel', 'data', '-n'], true],
+  [['-n', '--config-file', '/etc/writer.yaml'], true],
+  [['-n'], false],
+])('mayKeepPartitions for %j: %s', (args, expected) => {
+  expect(mayKeepPartitions(args)).toBe(expected);
+});
+
+it.each([
+  ['the last of its values', ['--image-url', 'a', '-u', 'b', '-n'], 'b'],
+  ['undefined for an option that is not used', ['--image-file', 'f'], undefined],
+  ['undefined where nothing is given', [], undefined],
+])('valueOf is %s', (_what, args, value) => {
+  expect(valueOf(usesIn(args), 'image-url', 'u')).toBe(value);
+});
+
+it('valueOf ignores a flag that a configuration file denies', () => {
+  const uses = [
+    { option: 'offline', value: 'true' },
+    { option: 'offline', value: 'false' },
+  ];
+  expect(valueOf(uses, 'offline')).toBe('true');
+  expect(valueOf(uses.slice(1), 'offline')).toBeUndefined();
 });
 
 describe('readWriterSetup', () => {
@@ -45,6 +77,21 @@ describe('readWriterSetup', () => {
     expect(await setup(args, text)).toMatchObject({ keepsPartitions: expected });
   });
 
+  it('has the options of the files first, and what keeps partitions apart', async () => {
+    const args = [...named, '--save-partindex', '5-'];
+    const kept = [
+      { option: 'save-partlabel', value: 'a' },
+      { option: 'save-partlabel', value: 'b' },
+      { option: 'save-partindex', value: '5-' },
+    ];
+    expect(await setup(args, 'save-partlabel: [a, b]\n')).toEqual({
+      keepsPartitions: true,
+      saved: kept,
+      uses: [...kept.slice(0, 2), { option: 'config-file', value: '/etc/writer.yaml' }, kept[2]],
+    });
+    expect(await setup(named, '- a\n')).toMatchObject({ saved: [], uses: [{ value: named[1] }] });
+  });
+
   it.each([
     ['does not exist', undefined],
     ['is not YAML', 'a: [\n'],
@@ -53,6 +100,9 @@ describe('readWriterSetup', () => {
     ['has Ignition from a URL', 'ignition-url: http://i\n'],
     ['has an invalid console', 'console: [tty0, ttyX]\n'],
   ])('fails when the config file %s', async (_what, text) => {
-    await expect(setup(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
+    await expect(setup(named, text)).rejects.toMatchObject({
+      code: 'image.writer-config',
+      context: { path: '/etc/writer.yaml' },
+    });
   });
 });
