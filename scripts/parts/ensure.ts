@@ -36,7 +36,16 @@ const printOnStandardError: Print = (line) => void process.stderr.write(`${line}
  *
  * @throws PartError when the part cannot be had on this machine.
  */
-export async function ensurePart(part: Part, print: Print = printOnStandardError): Promise<string> {
+export function ensurePart(part: Part, print: Print = printOnStandardError): Promise<string> {
+  const made = making.get(part) ?? make(part, print).finally(() => making.delete(part));
+  making.set(part, made);
+  return made;
+}
+
+/** Parts in the making: several parts need the same one, and one line says that it is made. */
+const making = new Map<Part, Promise<string>>();
+
+async function make(part: Part, print: Print): Promise<string> {
   if (isHere(part)) return placeOf(part);
   await ensureAll([...part.tools, ...(part.kind === 'cached' ? part.inputs : [])], print);
   mkdirSync(cacheFolder(), { recursive: true });
