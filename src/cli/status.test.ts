@@ -42,12 +42,11 @@ const status: RunStatus = {
   ],
 };
 const now = minutes(3) + seconds(5);
-const alone = { now, cluster: undefined };
 const fresh = { kind: 'fresh' } as const;
 
 describe('renderStatus', () => {
   it('shows the running steps with their times, progress and waits', () => {
-    expect(renderStatus({ status, agent: 'running', restart: fresh }, alone).split('\n')).toEqual([
+    expect(renderStatus({ status, agent: 'running', restart: fresh }, now).split('\n')).toEqual([
       'master, bootwright 0.1.0: running for 3 min 5 s, process 4711, last event 5 s ago',
       '12 of 20 steps ended',
       'image/write               Write the image, for 2 min 5 s, attempt 2, 40%, 2.0 MB/s, 1 min 30 s left',
@@ -58,7 +57,7 @@ describe('renderStatus', () => {
   });
 
   it.each(['gone', 'rebooted'] as const)('shows that the agent is %s', (agent) => {
-    expect(renderStatus({ status, agent, restart: fresh }, alone)).toMatch(
+    expect(renderStatus({ status, agent, restart: fresh }, now)).toMatch(
       agent === 'gone' ? /its process is gone; last event 5 s ago/ : /the host has rebooted/,
     );
   });
@@ -66,7 +65,7 @@ describe('renderStatus', () => {
   it.each<[Restart, string]>([
     [fresh, 'a restart would begin at the first step\n'],
     [{ kind: 'set-aside', because: 'b' }, 'a restart would begin at the first step: b\n'],
-    [{ kind: 'resume', reused: 20, next: [] }, 'find all 20 steps finished\n'],
+    [{ kind: 'resume', reused: 20, next: [] }, 'find every step finished\n'],
     [
       { kind: 'resume', reused: 0, next: [{ id: 'disk/check', title: 'Check' }] },
       'a restart would begin at the first step: nothing is destroyed yet\n',
@@ -80,29 +79,52 @@ describe('renderStatus', () => {
       'would keep what 12 steps did, and continue with:\n  disk/sign\n',
     ],
   ])('shows what a restart would do: %o', (restart, end) => {
-    const text = renderStatus({ status, agent: 'gone', restart }, alone);
+    const text = renderStatus({ status, agent: 'gone', restart }, now);
     expect(text.slice(-end.length)).toBe(end);
   });
 
-  it('shows that the service refuses the restart of a failed host', () => {
-    const failed: RunStatus = { ...status, state: 'failed', running: [] };
-    const restart: Restart = { kind: 'resume', reused: 12, next: [{ id: 'a/b', title: 'B' }] };
-    const text = renderStatus({ status: failed, agent: 'gone', restart }, { now, cluster: 'ID' });
-    expect(text).toContain(
-      '\na restart is refused until the cluster is reset at the service: "Reset Cluster" in its UI, or POST /api/assisted-install/v2/clusters/ID/actions/reset\n',
-    );
+  it.each([
+    [
+      'image.cut',
+      0,
+      'nothing is destroyed yet; the service refuses a restart until its cluster is reset',
+    ],
+    ['image.cut', 12, 'the service refuses a restart until its cluster is reset'],
+    ['inventory.denied', 0, 'a restart would begin at the first step: nothing is destroyed yet'],
+  ])(
+    'shows whether the service refuses a restart after %s, %i steps done',
+    (code, reused, line) => {
+      const failed: RunStatus = { ...status, state: 'failed', code, cluster: 'ID', running: [] };
+      const restart: Restart = { kind: 'resume', reused, next: [{ id: 'a/b', title: 'B' }] };
+      const lines = renderStatus({ status: failed, agent: 'gone', restart }, now).split('\n');
+      expect(lines.slice(2)).toEqual([line, '']);
+      const alone = { ...failed, cluster: undefined };
+      expect(renderStatus({ status: alone, agent: 'gone', restart }, now)).not.toContain('refuses');
+    },
+  );
+
+  it('shows that the service may refuse the restart of a stopped host', () => {
+    const stopped: RunStatus = { ...status, state: 'stopped', cluster: 'ID', running: [] };
+    const text = renderStatus({ status: stopped, agent: 'gone', restart: fresh }, now);
+    expect(text).toMatch(/ until the cluster is reset: .*\/clusters\/ID\/actions\/reset\n$/);
+  });
+
+  it('shows that a host that left starts from its disk', () => {
+    const left: RunStatus = { ...status, state: 'left the host', running: [] };
+    const text = renderStatus({ status: left, agent: 'gone', restart: fresh }, now);
+    expect(text).toMatch(/\n12 of 20 steps ended\nthe host starts from its disk\n$/);
   });
 
   it('shows why a run failed', () => {
     const failed: RunStatus = { ...status, state: 'failed', reason: 'a.b: m; h', running: [] };
-    expect(renderStatus({ status: failed, agent: 'gone', restart: fresh }, alone)).toMatch(
+    expect(renderStatus({ status: failed, agent: 'gone', restart: fresh }, now)).toMatch(
       /^master, bootwright 0\.1\.0: failed 5 s ago: a\.b: m; h\n/,
     );
   });
 
   it('strips control characters from external texts', () => {
     const odd: RunStatus = { ...status, state: 'failed', reason: 'a\u001b[2J\nb' };
-    expect(renderStatus({ status: odd, agent: 'gone', restart: fresh }, alone)).not.toContain(
+    expect(renderStatus({ status: odd, agent: 'gone', restart: fresh }, now)).not.toContain(
       '\u001b',
     );
   });

@@ -12,7 +12,7 @@ import { decideRestart, type Restart } from '../engine/resume.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration, seconds } from '../model/duration.ts';
-import { resetCall } from '../model/reset.ts';
+import { isKnownToService, resetCall } from '../model/reset.ts';
 import { version } from '../model/version.ts';
 import { type RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { allRoles, chooseRole } from '../roles/choose.ts';
@@ -47,10 +47,7 @@ export async function runStatus(call: StatusCall): Promise<number> {
   if (call.watch) return follow(config, isJson);
   const shown = await readShown(config);
   if (isJson) printJson({ v: 1, ...shown });
-  else {
-    const cluster = config.service.url.isEmpty ? undefined : config.cluster.id;
-    print(renderStatus(shown, { now: Date.now(), cluster }));
-  }
+  else print(renderStatus(shown, Date.now()));
   return 0;
 }
 
@@ -139,21 +136,15 @@ export async function restartOf(config: Config, ran: string): Promise<Restart> {
   return decideRestart({ lines, header: { ...header, version, bootId } }, role, config);
 }
 
-/**
- * The status for people.
- * @param cluster id of the cluster at the service; undefined without a service
- */
-export function renderStatus(
-  { status, agent, restart }: ShownStatus,
-  { now, cluster }: { readonly now: number; readonly cluster: string | undefined },
-): string {
-  const { role, state, steps, ended } = status;
+/** The status for people. */
+export function renderStatus({ status, agent, restart }: ShownStatus, now: number): string {
+  const { role, steps, ended } = status;
   const width = Math.max(0, ...status.running.map(({ step }) => step.length));
   const lines = [
     `${role}, bootwright ${status.version}: ${stateLine({ status, agent }, now)}`,
     `${ended} of ${steps} steps ended`,
     ...status.running.flatMap((step) => stepLines(step, width, now)),
-    ...(agent === 'running' ? [] : restartLines(restart, state === 'failed' ? cluster : undefined)),
+    ...(agent === 'running' ? [] : nextLines(status, restart)),
   ];
   return lines.map((line) => `${' '.repeat(line.search(/\S|$/))}${plainLine(line)}\n`).join('');
 }
@@ -187,22 +178,33 @@ function stepLines(running: RunningStep, width: number, now: number): readonly s
   return [line, ' '.repeat(width + 2) + renderWait(wait, Math.max(0, now - wait.since))];
 }
 
+/** What is next on a host whose agent has ended. */
+function nextLines({ state, cluster, code }: RunStatus, restart: Restart): readonly string[] {
+  if (state === 'left the host') return ['the host starts from its disk'];
+  const isOfService = cluster !== undefined;
+  const lines = restartLines(restart, isOfService && code !== undefined && isKnownToService(code));
+  if (state !== 'stopped' || !isOfService) return lines;
+  return [
+    ...lines,
+    `where the service stopped this run, it refuses a restart until the cluster is reset: ${resetCall(cluster)}`,
+  ];
+}
+
 /**
  * The next run, for people; all lines but the first are indented.
- * @param failed id of the cluster that the run failed at its service
+ * @param isRefused the service has heard of the failure of the run
  */
-export function restartLines(restart: Restart, failed: string | undefined): readonly string[] {
+export function restartLines(restart: Restart, isRefused: boolean): readonly string[] {
+  if (isRefused) {
+    const isUntouched = restart.kind === 'resume' && restart.reused === 0;
+    const disk = isUntouched ? 'nothing is destroyed yet; ' : '';
+    return [`${disk}the service refuses a restart until its cluster is reset`];
+  }
   if (restart.kind === 'fresh') return ['a restart would begin at the first step'];
   if (restart.kind === 'set-aside')
     return [`a restart would begin at the first step: ${restart.because}`];
   const { reused, next } = restart;
-  if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
-  if (failed !== undefined) {
-    const disk = reused === 0 ? 'nothing is destroyed yet; ' : '';
-    return [
-      `${disk}a restart is refused until the cluster is reset at the service: ${resetCall(failed)}`,
-    ];
-  }
+  if (next.length === 0) return ['a restart would find every step finished'];
   if (reused === 0) return ['a restart would begin at the first step: nothing is destroyed yet'];
   return [
     `without a reboot, a restart with the same flags would keep what ${reused} steps did, and continue with:`,

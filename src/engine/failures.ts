@@ -46,13 +46,14 @@ export function withFirst(last: AgentError, first: AgentError | undefined): Agen
   return changedFailure(last, { message, cause: last.cause ?? first });
 }
 
-/** A failure with another message, context or cause. */
+/** A failure with another message, hint, context or cause. */
 export function changedFailure(
   failure: AgentError,
-  change: Partial<Pick<AgentError, 'message' | 'context' | 'cause'>>,
+  change: Partial<Pick<AgentError, 'message' | 'hint' | 'context' | 'cause'>>,
 ): AgentError {
-  const { code, kind, hint, isFinal } = failure;
-  const { message = failure.message, context = failure.context, cause = failure.cause } = change;
+  const { code, kind, isFinal } = failure;
+  const { message = failure.message, hint = failure.hint } = change;
+  const { context = failure.context, cause = failure.cause } = change;
   const row = { code, kind, hint, title: '', ...(isFinal ? { isFinal } : {}) };
   return new AgentError(row, message, { context, cause });
 }

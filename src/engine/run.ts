@@ -3,6 +3,7 @@
 // 2. `follow` and `always` never change the end of a run, nor does a journal that is not kept;
 // 3. a failure is emitted before `always` runs, whose steps may take long or be stopped;
 // 4. no step runs after the step that leaves the host.
+import type { AgentError } from '../model/failure.ts';
 import { type Emit, notesOf, type RunEvent, type Sink, type StagedLane } from './events.ts';
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
@@ -25,6 +26,8 @@ export interface RunOptions<W extends World>
   readonly sinks: readonly Sink[];
   /** Stops the run from outside. */
   readonly signal: AbortSignal;
+  /** Adds to the failure that ends the run what only the program around it knows. */
+  readonly explain?: (failure: AgentError) => AgentError;
 }
 
 /** End of a run that did not fail. */
@@ -36,6 +39,7 @@ export type RunOutcome = 'finished' | 'left the host';
  */
 export async function runRole<W extends World>(options: RunOptions<W>): Promise<RunOutcome> {
   const { role, config, ports, clock, journal, signal, halt } = options;
+  const { explain = (failure) => failure } = options;
   const emit = emitter(options);
   const since = clock.elapsed();
   const ended = (thrown: unknown): unknown => {
@@ -44,7 +48,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
       emit({ type: 'run.stopped', reason: asAgentError(signal.reason).message, duration });
       return signal.reason;
     }
-    const error = asAgentError(thrown);
+    const error = explain(asAgentError(thrown));
     emit({ type: 'run.failed', failure: reportOf(error), duration });
     return error;
   };

@@ -4,3 +4,9 @@
  */
 export const resetCall = (clusterId = ''): string =>
   `"Reset Cluster" in its UI, or POST /api/assisted-install/v2/clusters/${clusterId || 'CLUSTER_ID'}/actions/reset`;
+
+/**
+ * Whether the service of a host has heard of a failure: it refuses the host then until its cluster
+ * is reset. A failure to reach the service is not reported to it.
+ */
+export const isKnownToService = (code: string): boolean => !code.startsWith('inventory.');

@@ -53,12 +53,16 @@ export const RunStatus = z.object({
   isResumed: z.boolean(),
   /** The process of the run: pid, field 22 of /proc/PID/stat, and the boot. */
   process: z.object({ pid: z.int(), startTicks: z.number(), bootId: z.string() }).optional(),
+  /** The cluster at the inventory service that the run reports to. */
+  cluster: z.string().optional(),
   /** Number of steps of the main line; of these, number that finished or were left out. */
   steps: z.int(),
   ended: z.int(),
   running: z.array(RunningStep),
   /** The reason why the run ended before its end. */
   reason: z.string().optional(),
+  /** The code of its failure. */
+  code: z.string().optional(),
 });
 export type RunStatus = z.infer<typeof RunStatus>;
 
@@ -103,11 +107,11 @@ export function runStatusOf(
 function endOf(
   event: RunEvent,
   failed: string | undefined,
-): Pick<RunStatus, 'state' | 'reason'> | undefined {
+): Pick<RunStatus, 'state' | 'reason' | 'code'> | undefined {
   if (event.type === 'run.finished') return { state: event.outcome };
   if (event.type === 'run.stopped') return { state: 'stopped', reason: event.reason };
   if (event.type !== 'run.failed') return undefined;
   const where = failed === undefined ? '' : `${failed}: `;
-  const reason = `${where}${renderFailure(event.failure)}; ${event.failure.hint}`;
-  return { state: 'failed', reason };
+  const { code, hint } = event.failure;
+  return { state: 'failed', reason: `${where}${renderFailure(event.failure)}; ${hint}`, code };
 }

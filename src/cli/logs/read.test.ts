@@ -104,7 +104,7 @@ describe('bootwright logs read', () => {
       'in cluster/wait, Wait for masters, since 1970-01-01T00:01:00.000Z, attempt 1',
       'cluster/wait was waiting until two masters are ready: 1 of 2, for 3 min of at most 1 h',
       'next: fix that',
-      'a restart is refused until the cluster is reset at the service: "Reset Cluster" in its UI, or POST /api/assisted-install/v2/clusters/c/actions/reset',
+      'the service refuses a restart until its cluster is reset',
       'in the bundle: 2 of 5 files',
       'not in it: mounts.txt (this host has no /proc/1/mounts), gone.txt (it is gone from the bundle), changed.txt (it was changed)',
       'only the end of: agent.log',

@@ -10,6 +10,7 @@ import type { FilesCall } from '../command.ts';
 import { type BundleDocument, BundleManifest } from '../documents.ts';
 import { cliFailure } from '../failures.ts';
 import { print, printJson, printNote } from '../messages.ts';
+import { isKnownToService } from '../../model/reset.ts';
 import { restartLines } from '../status.ts';
 import { type LogDocument, readLog, renderLog } from './read-log.ts';
 
@@ -87,21 +88,16 @@ const missingIn = (
 /** Maximum length of a line for people. */
 const longestLine = 600;
 
-/**
- * The cluster that the service has as failed because of the run: a run that it answers reports its
- * failure.
- */
-const failedCluster = ({ host, cluster, failure }: BundleManifest): string | undefined =>
-  host === '' || failure === undefined || failure.code.startsWith('inventory.')
-    ? undefined
-    : cluster;
+/** Whether the service has heard of the failure of the run. */
+const isRefused = ({ host, failure }: BundleManifest): boolean =>
+  host !== '' && failure !== undefined && isKnownToService(failure.code);
 
 /** A bundle for people. */
 export function renderBundle({ missing, ...bundle }: BundleDocument): string {
   const { role, version, host, cluster, run, ended, step, wait, restart, files, failure } = bundle;
   const ids = Object.entries({ host, cluster, run }).filter(([, id]) => id !== '');
   const cut = files.filter(({ bytes = 0, of = 0 }) => of > bytes);
-  const [first = '', ...next] = restartLines(restart, failedCluster(bundle));
+  const [first = '', ...next] = restartLines(restart, isRefused(bundle));
   const lines = [
     [`${role}, bootwright ${version}`, ...ids.map((id) => id.join(' '))].join(', '),
     ...endLines(bundle),

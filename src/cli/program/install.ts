@@ -4,23 +4,24 @@ import { processIdentity, statusFile } from '../../adapters/status-file.ts';
 import { journalPath, statusPath } from '../../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../../config/load.ts';
 import { notesOf, type Sink } from '../../engine/events.ts';
-import { asAgentError, reportOf } from '../../engine/failures.ts';
+import { asAgentError, changedFailure, reportOf } from '../../engine/failures.ts';
 import type { Journal } from '../../engine/journal.ts';
 import { mainLine, type Role } from '../../engine/role.ts';
 import { runRole } from '../../engine/run.ts';
 import { seconds } from '../../model/duration.ts';
-import { resetCall } from '../../model/reset.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { isKnownToService, resetCall } from '../../model/reset.ts';
 import type { Masker } from '../../lib/masker.ts';
 import { maskerFor } from '../../lib/secret-values.ts';
 import { version } from '../../model/version.ts';
 import { Reporter } from '../../reporting/reporter.ts';
 import { type RunHistory, runHistoryOf } from '../../reporting/run-history.ts';
-import { runStatusOf } from '../../reporting/run-status.ts';
+import { type RunStatus, runStatusOf } from '../../reporting/run-status.ts';
 import { chooseRole } from '../../roles/choose.ts';
 import type { InstallWorld } from '../../steps/step.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
 import { exitCodeOf, failureText, printError } from '../messages.ts';
-import { withdrawal } from '../../steps/host/confirm-installation.ts';
+import { installFailures, withdrawal } from '../../steps/host/confirm-installation.ts';
 import { hideSaved, hostRole } from '../../steps/ignition/fetch-host.ts';
 import { cliFailure } from '../failures.ts';
 import { readBootId } from '../../steps/host-commands.ts';
@@ -128,7 +129,12 @@ async function runAlone(run: Run): Promise<void> {
   const status = statusFile(await pathOnHost(root, statusPath));
   try {
     const bootId = await setUp(run, { reporter, journal });
-    hub.add(statusSink([status.show, run.world.showStatus], role));
+    const process = processIdentity();
+    const known = {
+      ...(process === undefined ? {} : { process }),
+      ...(isReported ? { cluster: config.cluster.id } : {}),
+    };
+    hub.add(statusSink([status.show, run.world.showStatus], role, known));
     await runRole({
       role,
       config,
@@ -148,6 +154,7 @@ async function runAlone(run: Run): Promise<void> {
       },
       mask,
       hide: run.secrets.register,
+      explain: (failure) => (isReported ? withReset(failure, config.cluster.id) : failure),
     });
   } catch (thrown) {
     // The reporter itself may have failed, and so missed the event of the failure.
@@ -157,7 +164,7 @@ async function runAlone(run: Run): Promise<void> {
     // The report of a failure or of the end may take a minute; a stop leaves five seconds.
     const { refusedIn } = await reporter.flush(stop.signal);
     if (stop.exitCode() !== undefined && refusedIn !== undefined)
-      note('warn', stoppedByService(refusedIn));
+      note('warn', stoppedByService(refusedIn, config.cluster.id));
     reporter.close();
     await journal.close();
     await status.close();
@@ -168,8 +175,16 @@ async function runAlone(run: Run): Promise<void> {
  * Message of a run that a signal stopped after the service had taken its host back
  * (assisted-service, `stop-installation`).
  */
-const stoppedByService = (status: string): string =>
-  `the inventory service has stopped this run: it has this host in status ${status}; reset the cluster there before another run (${resetCall()})`;
+const stoppedByService = (status: string, clusterId: string): string =>
+  `the inventory service has stopped this run: it has this host in status ${status}; reset the cluster there before another run (${resetCall(clusterId)})`;
+
+/** The failure of a host behind a service, with what the service wants before another run. */
+function withReset(failure: AgentError, clusterId: string): AgentError {
+  const { code, hint } = failure;
+  if (!isKnownToService(code) || Object.hasOwn(installFailures, code)) return failure;
+  const first = `before another run, reset the cluster at the service: ${resetCall(clusterId)}`;
+  return changedFailure(failure, { hint: `${hint}; ${first}` });
+}
 
 /** Interval between updates of progress in the status file; other changes are written at once. */
 const progressEvery = seconds(1);
@@ -178,16 +193,19 @@ const progressEvery = seconds(1);
  * Shows the status of the run as it changes: in the file that `bootwright status` reads, and to
  * remote watchers.
  */
-function statusSink(shows: readonly ((text: string) => void)[], role: Role<InstallWorld>): Sink {
+function statusSink(
+  shows: readonly ((text: string) => void)[],
+  role: Role<InstallWorld>,
+  known: Pick<RunStatus, 'process' | 'cluster'>,
+): Sink {
   const follow = runStatusOf(new Set(mainLine(role).map(({ step }) => step.id)));
-  const process = processIdentity();
   let shownAt = Number.NEGATIVE_INFINITY;
   return (event) => {
     const status = follow(event);
     if (status === undefined) return;
     if (event.type === 'step.progress' && event.at - shownAt < progressEvery) return;
     shownAt = event.at;
-    const text = JSON.stringify(process === undefined ? status : { ...status, process });
+    const text = JSON.stringify({ ...status, ...known });
     for (const show of shows) show(text);
   };
 }

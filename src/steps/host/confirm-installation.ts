@@ -12,17 +12,25 @@ export const installFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service has cancelled the installation of this host, or failed it',
-    hint: `this run has changed no disk; reset the cluster at the service (${resetCall()}), or add --service.stopIfCancelled=false to install this host all the same`,
+    hint: cancelledHint(),
   },
   'install.withdrawn': {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service has cancelled, failed or reset this host while it was installed',
-    hint: `the host was not rebooted, and its disk may be written in part or in full; reset the cluster at the service (${resetCall()}) and boot the host from the discovery image again, or add --service.stopIfCancelled=false to finish it all the same`,
+    hint: withdrawnHint(),
   },
 } as const satisfies FailureTable;
 
 const installFailure = failuresOf(installFailures);
+
+function cancelledHint(clusterId?: string): string {
+  return `this run has changed no disk; reset the cluster at the service (${resetCall(clusterId)}), or add --service.stopIfCancelled=false to install this host all the same`;
+}
+
+function withdrawnHint(clusterId?: string): string {
+  return `the host was not rebooted, and its disk may be written in part or in full; reset the cluster at the service (${resetCall(clusterId)}) and boot the host from the discovery image again, or add --service.stopIfCancelled=false to finish it all the same`;
+}
 
 /**
  * Statuses of a host whose installation the service regards as complete: it accepts no stage any
@@ -34,10 +42,14 @@ const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-
  * The error that ends a run, at its next step or in a wait, because of the host's status in the
  * service; undefined if the run continues.
  */
-export function withdrawal({ service }: Config, hostStatus: string): AgentError | undefined {
+export function withdrawal(
+  { service, cluster }: Config,
+  hostStatus: string,
+): AgentError | undefined {
   if (!service.stopIfCancelled || installed.has(hostStatus)) return undefined;
   const said = `the inventory service has this host in status ${hostStatus}`;
-  return installFailure('install.withdrawn', said, { context: { hostStatus } });
+  const hint = withdrawnHint(cluster.id);
+  return installFailure('install.withdrawn', said, { hint, context: { hostStatus } });
 }
 
 /**
@@ -74,7 +86,8 @@ export const confirmInstallation = step({
     }
     const said = `the inventory service takes no report of this host in status ${refusedIn}`;
     if (config.service.stopIfCancelled) {
-      throw installFailure('install.cancelled', said, { context: { hostStatus: refusedIn } });
+      const hint = cancelledHint(config.cluster.id);
+      throw installFailure('install.cancelled', said, { hint, context: { hostStatus: refusedIn } });
     }
     note('warn', `${said}; installing it all the same`, { setting: 'service.stopIfCancelled' });
   },
