@@ -132,7 +132,7 @@ async function sendImage(
       const { sha256: expected = actual } = source;
       if (actual === expected) return;
       const { origin } = opened;
-      const what = `${origin} has another sha256 than expected`;
+      const what = `${origin} does not have the expected sha256`;
       throw imageRelayFailure('image.wrong-digest', what, {
         context: { origin, expected, actual },
       });
