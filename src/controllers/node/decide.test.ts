@@ -196,6 +196,19 @@ describe('the next action for a node', () => {
     expect(decided(view)).toEqual(expected);
   });
 
+  it.each<Case>([
+    ['staged', { ...ready, node: {} }, ['waits']],
+    ['with a change of files', { change: ofFiles(any) }, ['waits']],
+    ['being drained', { ...ready, node: { desiredDrain: 'drain-c2' } }, ['waits']],
+    [
+      'that was uncordoned',
+      { ...ready, node: { ...drained, isCordoned: false } },
+      ['withdraw-drain'],
+    ],
+  ])('in a paused pool, %s: no drain begins', (_, view, expected) => {
+    expect(decided({ ...view, isPaused: true })).toEqual(expected);
+  });
+
   const uncordoned = { ...ready, marker: marker({ isUncordoned: true }) };
   const answered: NodeState = { desiredDrain: 'uncordon-c2', lastAppliedDrain: 'uncordon-c2' };
   it.each<Case>([

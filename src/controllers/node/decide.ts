@@ -185,6 +185,8 @@ function prepare(view: NodeView, change: NodeChange): NodeDecision {
   const paused = view.isPaused ? waits('its pool is paused') : undefined;
   if (isDue && !isStaged(change))
     return paused ?? { action: { type: 'stage' }, status: `${target.config} is staged` };
+  // Drained now, the node would take no pods until the end of the pause.
+  if (paused !== undefined && view.node.desiredDrain !== drain) return paused;
   return (
     drained(view, change) ?? paused ?? { action: { type: 'reboot' }, status: 'the host reboots' }
   );
