@@ -257,12 +257,13 @@ it('derives valid object names from a long control plane name with dots', async 
 });
 
 /** A worker of day 2 with the objects of core and the bootstrap provider. */
-function worker(kube: FakeKube, name: string, stage: string): void {
+function worker(kube: FakeKube, name: string, stage: string, address?: string): void {
   const metadata = { name, namespace: capiNamespace, labels: { [capiNames.clusterName]: 'demo' } };
   const ref = (kind: string) => ({ apiGroup: 'x', kind, name });
   kube.put(capiMachines, {
     metadata,
     spec: { clusterName: 'demo', bootstrap: { configRef: ref('c') } },
+    status: { addresses: address === undefined ? [] : [{ type: 'InternalIP', address }] },
   });
   kube.put(bootstrapConfigs, {
     metadata,
@@ -291,6 +292,29 @@ describe('the installed cluster', () => {
     const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
     const ofHosts = approved.filter(({ name }) => name?.startsWith('csr-') === true);
     expect(ofHosts.map(({ name }) => name)).toEqual(['csr-1', 'csr-3']);
+  });
+
+  it.each([
+    ['in the machine network', '198.51.100.7', ['csr-1']],
+    ['outside of it', '203.0.113.7', []],
+  ])('gets a serving request approved for a VLAN address %s', async (_, address, expected) => {
+    const { kube, guest, pass } = atWork();
+    await pass();
+    reportBootstrap(kube, 'Rebooting');
+    worker(kube, 'm0', 'Rebooting', '192.0.2.9');
+    guest.put(configMaps, {
+      metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
+      data: { 'install-config': 'networking: {machineNetwork: [{cidr: 198.51.100.0/24}]}' },
+    });
+    const addresses = [{ type: 'InternalIP', address }];
+    guest.put(nodes, { metadata: { name: 'm0' }, status: { addresses } });
+    const names = alternativeNames('m0', address);
+    const subject = 'O=system:nodes, CN=system:node:m0';
+    const pem = await pkcs10({ subject, names, keys: await keyPair() });
+    guest.put(certificateSigningRequests, signingRequestObject('serving', pem, { name: 'csr-1' }));
+    await pass();
+    const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
+    expect(approved.map(({ name }) => name)).toEqual(expected);
   });
 
   const masterNode = (status: string, role = 'master'): KubeObject => ({

@@ -1,6 +1,7 @@
 import { type KnownCluster, pendingCause } from '../../cluster/csr/hosts-requests.ts';
 import { readRequest, type ReadRequest } from '../../cluster/csr/read-request.ts';
 import { hostIndexOf } from '../../cluster/host-index.ts';
+import { readInstallConfig } from '../../cluster/install-config.ts';
 import type { EtcdMembers } from '../../cluster/etcd.ts';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
 import { textAt } from '../../kube/object.ts';
@@ -16,6 +17,8 @@ export interface GuestSeen {
   readonly kube: Kube;
   readonly nodes: readonly KubeObject[];
   readonly requests: readonly KubeObject[];
+  /** The ConfigMap with the install-config. */
+  readonly installConfig: KubeObject | undefined;
   readonly clusterVersion: KubeObject | undefined;
   /**
    * PEM by which the cluster's config servers are trusted now, if it differs from the installer's.
@@ -147,7 +150,10 @@ export function nodeReports(
 }
 
 /** The hosts of a cluster in the form of the rules for certificate requests. */
-function knownCluster(view: HostObjects, nodes: readonly KubeObject[]): KnownCluster {
+function knownCluster(
+  view: HostObjects,
+  { nodes, installConfig }: Pick<GuestSeen, 'nodes' | 'installConfig'>,
+): KnownCluster {
   const all = hostsOf(view).map(({ config, names, addresses }) => {
     const stage = config.status?.progress?.stage ?? '';
     const known: InventoryHost = {
@@ -161,6 +167,7 @@ function knownCluster(view: HostObjects, nodes: readonly KubeObject[]): KnownClu
     };
     return { known, names };
   });
+  const reading = readInstallConfig(installConfig);
   const byEachName = all.flatMap(({ known, names }) => names.map((name) => ({ ...known, name })));
   return {
     hosts: {
@@ -168,6 +175,7 @@ function knownCluster(view: HostObjects, nodes: readonly KubeObject[]): KnownClu
       allAt: hostIndexOf(all.map(({ known }) => known)).allAt,
     },
     nodes,
+    machines: 'problem' in reading ? undefined : reading.installConfig.machines,
   };
 }
 
@@ -177,13 +185,13 @@ function knownCluster(view: HostObjects, nodes: readonly KubeObject[]): KnownClu
  */
 export function approvals(
   view: HostObjects,
-  { nodes, requests }: Pick<GuestSeen, 'nodes' | 'requests'>,
+  { nodes, requests, installConfig }: Pick<GuestSeen, 'nodes' | 'requests' | 'installConfig'>,
 ): readonly ReadRequest[] {
   const open = requests
     .map(readRequest)
     .filter(({ state, claim }) => state === 'pending' && claim !== undefined);
   if (open.length === 0) return [];
-  const cluster = knownCluster(view, nodes);
+  const cluster = knownCluster(view, { nodes, installConfig });
   return open.filter(({ claim }) => {
     const node = nodes.find(({ metadata }) => metadata.name === claim?.node);
     return claim !== undefined && pendingCause(claim, node, cluster) === undefined;

@@ -1,5 +1,6 @@
 import { clusterNotSettled } from '../../cluster/cluster-end.ts';
 import { etcdEndpoints, etcdMembers, etcdNamespace } from '../../cluster/etcd.ts';
+import { installConfigRef } from '../../cluster/install-config.ts';
 import {
   certificateSigningRequests,
   clusterOperators,
@@ -89,6 +90,8 @@ type Stores = Readonly<
     | 'authorities'
     /** CertificateSigningRequests. */
     | 'requests'
+    /** The ConfigMap with the install-config. */
+    | 'installConfigs'
     | 'versions'
     | 'operators',
     Informer
@@ -106,6 +109,7 @@ function seenIn(kube: Kube, stores: Stores): GuestSeen {
     kube,
     nodes: stores.nodes.all(),
     requests: stores.requests.all(),
+    installConfig: stores.installConfigs.all()[0],
     clusterVersion,
     configServerCa: isPem ? authorities : undefined,
     hasConfigServer: hasConfigServer(stores),
@@ -148,6 +152,7 @@ export function guestsOf(
       configServers: store(selectionOf(configServers)),
       authorities: store(selectionOf(configServerAuthority)),
       requests: store({ kind: certificateSigningRequests }),
+      installConfigs: store(selectionOf(installConfigRef)),
       versions: store(selectionOf({ kind: clusterVersions, name: 'version' })),
       operators: store({ kind: clusterOperators }),
     };

@@ -323,7 +323,7 @@ async function upgrade(
 /** Reads a request and the nodes again right before the approval. */
 async function approve(
   { clock, note, view }: Pass,
-  { kube }: GuestSeen,
+  { kube, installConfig }: GuestSeen,
   { claim, metadata: { name, uid } }: ReadRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -335,7 +335,8 @@ async function approve(
     kube.list({ kind: nodes }, signal),
   ]);
   if (found?.metadata.uid !== uid || found === undefined) return;
-  if (approvals(view, { nodes: all, requests: [found] }).length === 0) return;
+  const now = { nodes: all, requests: [found], installConfig };
+  if (approvals(view, now).length === 0) return;
   const reason = 'NodeCSRApprove';
   const message = 'This CSR was approved by the Bootwright control-plane provider';
   const next = approved(found, { reason, message, at: clock.now() });
