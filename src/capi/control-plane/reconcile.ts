@@ -315,7 +315,9 @@ async function upgrade(
   signal: AbortSignal,
 ): Promise<void> {
   if (clusterVersion === undefined || update === undefined) return;
-  const patch = patchOf(clusterVersion, { spec: { desiredUpdate: update } });
+  // An earlier update may have named an architecture, which the API refuses beside an image.
+  const desiredUpdate = { ...update, architecture: null };
+  const patch = patchOf(clusterVersion, { spec: { desiredUpdate } });
   await kube.patch({ kind: clusterVersions, name: 'version' }, patch, signal);
   note('info', 'an upgrade is requested', { version: update.version, image: update.image });
 }
