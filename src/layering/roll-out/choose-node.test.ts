@@ -160,6 +160,13 @@ describe('chooseNode', () => {
     expect(chooseNode({ pool: pool('worker'), nodes, target })).toEqual({ waitsFor: undefined });
   });
 
+  it('names a chosen node whose agent has not begun as such', () => {
+    const nodes = [node('a', { desired: '2', current: '1' }), node('b')];
+    expect(chooseNode({ pool: pool('worker'), nodes, target })).toEqual({
+      waitsFor: '1 of at most 1 unavailable: a (its agent has not begun)',
+    });
+  });
+
   it('waits while an etcd member of another pool is unavailable, and names it', () => {
     const [own, other] = [node('a'), node('m', { ...done, isReady: false })];
     const two = pool('infra', { maxUnavailable: 2 });

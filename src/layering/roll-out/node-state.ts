@@ -67,5 +67,8 @@ export function unreadyReason(node: KubeObject): string | undefined {
 /**
  * The reason why a node counts as unavailable for the next choice; undefined for an available node.
  */
-export const unavailableReason = (node: KubeObject): string | undefined =>
-  isDone(node) ? unreadyReason(node) : annotationOf(node, nodeKeys.state) || 'without an agent';
+export function unavailableReason(node: KubeObject): string | undefined {
+  if (isDone(node)) return unreadyReason(node);
+  const state = annotationOf(node, nodeKeys.state);
+  return state === 'Done' ? 'its agent has not begun' : state || 'without an agent';
+}
