@@ -86,8 +86,15 @@ describe('nodesOfPool', () => {
   it.each([
     [{ metadata: { name: 'p' } }],
     [poolObject('p', { nodeSelector: { matchExpressions: [{ key: 'a', operator: 'Gt' }] } })],
+    [poolObject('p', { nodeSelector: {} })],
+    [poolObject('p', { nodeSelector: { matchLabels: {}, matchExpressions: [] } })],
   ])('assigns no node to a pool without a usable selector', (pool) => {
     expect(nodesOfPool('p', { pools: [pool], nodes })).toEqual([]);
+  });
+
+  it('assigns a Windows node to no pool', () => {
+    const windows = withLabels('x', { 'kubernetes.io/os': 'windows' });
+    expect(nodesOfPool('worker', { pools, nodes: [windows] })).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import { annotationOf, conditionOf, partOf, textAt } from '../../kube/object.ts'
 import { nodeKeys } from '../api/node-keys.ts';
 import { isPaused } from '../api/machine-config-pool.ts';
 import { buildConditions } from '../api/os-build.ts';
-import { isSelectedBy } from '../../kube/selector.ts';
+import { isSelectedBy, selectorText } from '../../kube/selector.ts';
 import {
   type Violation,
   violationsOf,
@@ -107,17 +107,22 @@ export const phaseOf = (build: KubeObject): string =>
 
 /**
  * The pools that select a node; the first one rolls out to it. The pool of masters comes before any
- * other, and a custom pool before the pool of all workers (machine-config-operator, `pkg/helpers`,
- * getPoolsForNode).
+ * other, and a custom pool before the pool of all workers. An empty selector selects nothing here,
+ * and a Windows node is in no pool (machine-config-operator, `pkg/helpers`, GetPoolsForNode).
  */
-export const poolsOfNode = (
+export function poolsOfNode(
   { metadata: { labels = {} } }: KubeObject,
   pools: readonly KubeObject[],
-): readonly string[] =>
-  pools
-    .filter((pool) => isSelectedBy(partOf(pool, 'spec', 'nodeSelector'), labels))
+): readonly string[] {
+  if (labels['kubernetes.io/os'] === 'windows') return [];
+  return pools
+    .filter((pool) => {
+      const selector = partOf(pool, 'spec', 'nodeSelector');
+      return selectorText(selector) !== '' && isSelectedBy(selector, labels);
+    })
     .sort((a, b) => rankOf(a) - rankOf(b))
     .map(({ metadata: { name } }) => name);
+}
 
 /** The nodes that a pool rolls out to. */
 export const nodesOfPool = (
