@@ -1,11 +1,15 @@
 import { Secret } from '../../model/secret.ts';
 import { masker } from '../../lib/masker.ts';
+import { shownText } from '../../lib/shown-url.ts';
 import type { InstallState } from '../install-state.ts';
 
 /** Secrets are longer than this; words of a configuration that may be printed are shorter. */
 const shortestSecret = 12;
 
-/** Masks in the installer's output the secrets of its install-config and its state. */
+/**
+ * Masks in the installer's output the secrets of its install-config and its state, and passwords of
+ * addresses: it quotes a proxy that it cannot read.
+ */
 export function installerMask({
   config = '',
   state = '',
@@ -19,5 +23,5 @@ export function installerMask({
     const value = found.slice(1).find((one) => Boolean(one)) ?? '';
     if (value.length >= shortestSecret) register(new Secret(value));
   }
-  return mask;
+  return (text) => shownText(mask(text));
 }
