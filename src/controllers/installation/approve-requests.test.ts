@@ -178,22 +178,28 @@ describe('approving certificate requests', () => {
     await world.stop();
   });
 
-  it('tries once and creates an event when approving is forbidden', async () => {
+  it('creates an event when approving is forbidden, and approves once the role is corrected', async () => {
     let asked = 0;
-    const kube: FakeKube = {
-      ...fakeKube(),
-      replace: () => {
+    let isAllowed = false;
+    const kube = fakeKube();
+    const { replace } = kube;
+    Object.assign(kube, {
+      replace: (...given: Parameters<typeof replace>) => {
         asked += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'signer', { context: { status: 403 } }));
+        const refusal = kubeFailure('kube.denied', 'signer', { context: { status: 403 } });
+        return isAllowed ? replace(...given) : Promise.reject(refusal);
       },
-    };
-    const { clock, put } = setUp({ kube });
+    });
+    const { approvals, clock, put } = setUp({ kube });
     await put('client');
     await clock.advance(minutes(5));
-    expect(asked).toBe(1);
+    expect(asked).toBeLessThan(16);
     expect(kube.objectsOf(events).map(({ metadata }) => metadata.name)).toEqual([
       'certificate-requests-left.forbidden',
     ]);
+    isAllowed = true;
+    await clock.advance(seconds(30));
+    expect(approvals()).toEqual(['csr-client']);
   });
 });
 

@@ -93,8 +93,8 @@ function requestWork(
   );
   const records = isAgentBased ? [informer(scope, selectionOf(recordRef))] : [];
   /**
-   * Requests that this process has approved before the API server shows it, or that it must not
-   * approve.
+   * Requests that this process has approved before the API server shows it, or that its role did
+   * not let it approve.
    */
   const own = new Map<string, { readonly isForbidden: boolean; readonly claim: KubeletClaim }>();
   /**
@@ -141,7 +141,8 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
   const { name, uid = '' } = metadata;
   const { node, purpose } = claim;
   const shown = nodes.get(node);
-  if (own.has(uid) || pendingCause(claim, shown, known()) !== undefined) return;
+  const isAnswered = (): boolean => own.get(uid)?.isForbidden === false;
+  if (isAnswered() || pendingCause(claim, shown, known()) !== undefined) return;
   const ref = { kind: certificateSigningRequests, name };
   const [found, foundNode] = await Promise.all([
     kube.get(ref, signal),
@@ -151,7 +152,7 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
   if (found?.metadata.uid !== uid || readRequest(found).state !== 'pending') return;
   // Another node than in the store: its change has yet to arrive.
   if (foundNode?.metadata.uid !== shown?.metadata.uid) return;
-  if (own.has(uid) || pendingCause(claim, foundNode, known()) !== undefined) return;
+  if (isAnswered() || pendingCause(claim, foundNode, known()) !== undefined) return;
   // Set before the request is sent: meanwhile no other master may fill the missing place.
   own.set(uid, { isForbidden: false, claim });
   try {
@@ -159,9 +160,10 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
     await kube.replace(ref, next, { subresource: 'approval', signal });
     note('info', `certificate request ${name} is approved`, { node, purpose });
   } catch (error) {
-    own.delete(uid);
-    if (!isForbidden(error)) throw error;
-    own.set(uid, { isForbidden: true, claim });
+    // It is tried again: the role may be corrected.
+    if (isForbidden(error)) own.set(uid, { isForbidden: true, claim });
+    else own.delete(uid);
+    throw error;
   }
 }
 
