@@ -164,6 +164,23 @@ describe('controllers', () => {
     await ended;
   });
 
+  it('show a key that fails, until it succeeds', async () => {
+    let isBroken = true;
+    const { kube, clock, stop, run, statuses } = setUp({
+      reconcile: () =>
+        isBroken ? Promise.reject(kubeFailure('kube.invalid', 'no')) : Promise.resolve({}),
+    });
+    kube.put(nodes, node('a'));
+    const ended = run();
+    await clock.advance(seconds(10));
+    expect(statuses()).toEqual(['nothing to do', 'node a: kube.invalid']);
+    isBroken = false;
+    await clock.advance(minutes(1));
+    expect(statuses().at(-1)).toBe('nothing to do');
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
   it('fail with the error that ends an informer', async () => {
     const { kube, clock, run, controller } = setUp();
     const follow = () => Promise.reject(kubeFailure('kube.bad-credentials', 'no'));

@@ -185,6 +185,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
     if (noted.get(key) !== code)
       note(level, `${controller.about(key)}: trying again`, { code, reason: message });
     noted.set(key, code);
+    if (level === 'warn') shown.key(key, `${controller.about(key)}: ${code}`);
   };
   return () => {
     emit({ type: 'step.started', step, title, attempt: 1 });
