@@ -56,8 +56,7 @@ async function chooseDriver(
   asked: HostScope,
   change: KernelArgumentChange,
 ): Promise<Pick<OsSnapshot, 'driver' | 'reason'>> {
-  const said = await answerOr(asked, askBootc(asked));
-  const because = said === undefined ? 'there is no bootc' : refusalOfBootc(said);
+  const because = await askRefusal(asked);
   const hasRpmOstree = (await ask(asked, rpmOstreeArgv)) !== undefined;
   if (because === undefined) {
     const refusal = asksForChange(change) ? await refusalOf(asked, change) : undefined;
@@ -74,6 +73,17 @@ async function chooseDriver(
   if (hasRpmOstree)
     return { driver: 'rpm-ostree', reason: `rpm-ostree is available, and ${because}` };
   throw osFailure('os.no-driver', `there is no rpm-ostree, and ${because}`);
+}
+
+/** The reason why bootc cannot change this host; undefined if it can. */
+async function askRefusal(asked: HostScope): Promise<string | undefined> {
+  try {
+    return refusalOfBootc(await askBootc(asked));
+  } catch (error) {
+    asked.signal.throwIfAborted();
+    if (!(error instanceof AgentError) || !answers.has(error.code)) throw error;
+    return error.code === 'command.failed' ? error.message : 'there is no bootc';
+  }
 }
 
 /**
@@ -185,18 +195,12 @@ async function askBootc(asked: HostScope): Promise<string> {
 }
 
 /** The output of a command; undefined if the program is missing or fails. */
-export const ask = (asked: HostScope, argv: readonly string[]): Promise<string | undefined> =>
-  answerOr(
-    asked,
-    asked.host.exec(argv, { signal: asked.signal, limit }).then(({ stdout }) => stdout),
-  );
-
-async function answerOr(
-  { signal }: HostScope,
-  asking: Promise<string>,
+export async function ask(
+  { host, signal }: HostScope,
+  argv: readonly string[],
 ): Promise<string | undefined> {
   try {
-    return await asking;
+    return (await host.exec(argv, { signal, limit })).stdout;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AgentError && answers.has(error.code)) return undefined;
