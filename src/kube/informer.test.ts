@@ -98,7 +98,10 @@ describe('an informer', () => {
     await clock.advance(minutes(1));
     // The API server no longer serves the kind.
     known()?.missing();
-    expect(store.gap()?.since).toBe(minutes(1));
+    expect(store.gap()).toEqual({
+      reason: 'the API server does not serve pods',
+      since: minutes(1),
+    });
     expect(namesOf(store.all())).toEqual(['a', 'b']);
     changes.length = 0;
     list(versioned('a', 'a1'));

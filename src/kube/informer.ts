@@ -97,7 +97,8 @@ export function informer<Index extends string = never>(
       const seen = (view: KubeView): void => {
         // A kind that is no longer served has no objects to show: the objects seen before stay.
         if (view.isSynced) take(view);
-        mind(gapIn(view));
+        const isServed = view.isSynced || view.lastError !== undefined;
+        mind(isServed ? gapIn(view) : `the API server does not serve ${selection.kind.plural}`);
       };
       await kube.follow(selection, seen, signal);
     },
