@@ -4,6 +4,7 @@ import type { KubeObject } from '../ports/kube.ts';
 import {
   etcdCluster,
   etcdHandover,
+  etcdMembers,
   isOverridden,
   isRestored,
   needsOverride,
@@ -274,5 +275,27 @@ describe('threeHealthyMembers', () => {
     ],
   ])('with %s', (...[, object, pods, isReached, status]) => {
     expect(threeHealthyMembers(object, pods)).toEqual({ isReached, status });
+  });
+});
+
+describe('etcdMembers', () => {
+  const endpoints = (data: object): KubeObject => ({ metadata: { name: 'etcd-endpoints' }, data });
+  const podOn = (nodeName: string): KubeObject => ({
+    ...pod(`etcd-${nodeName}`),
+    spec: { nodeName },
+  });
+
+  it('are those with the id of a member', () => {
+    const data = { '8e9e05c52164694d': '192.0.2.1', ad1b2: '2001:DB8::2' };
+    expect(etcdMembers(endpoints(data), [podOn('m0')])).toEqual({
+      members: ['192.0.2.1', '2001:db8::2'],
+      readyOn: new Set(['m0']),
+    });
+  });
+
+  // Without an answer of etcd the operator lists the nodes.
+  it.each(['m0', '0050568a1b2c'])('are unknown with the name of node %s in their place', (name) => {
+    const data = { [name]: '192.0.2.1', '0050568a1b2d': '192.0.2.2' };
+    expect(etcdMembers(endpoints(data), [podOn(name)])).toBeUndefined();
   });
 });

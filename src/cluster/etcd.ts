@@ -174,7 +174,7 @@ export const etcdEndpoints: KubeRef = {
 
 /**
  * Ids of members: without an answer of etcd the operator writes names of nodes in their place,
- * which are no members yet.
+ * which are no members yet. A node that is named by the address of its interface looks like an id.
  */
 const memberId = /^[0-9a-f]{1,16}$/;
 
@@ -185,11 +185,14 @@ export function etcdMembers(
 ): EtcdMembers | undefined {
   const data = textsIn(endpoints?.['data']);
   const ids = Object.keys(data);
-  if (ids.length === 0 || !ids.every((id) => memberId.test(id))) return undefined;
-  const ready = pods.filter((pod) => isMember(pod) && isReady(pod));
+  const own = pods.filter(isMember);
+  const nodesOf = (some: readonly KubeObject[]): ReadonlySet<string> =>
+    new Set(some.map((pod) => textAt(pod, 'spec', 'nodeName')));
+  const areMembers = ids.every((id) => memberId.test(id) && !nodesOf(own).has(id));
+  if (ids.length === 0 || !areMembers) return undefined;
   return {
     members: Object.values(data).map((address) => canonicalAddress(address) ?? address),
-    readyOn: new Set(ready.map((pod) => textAt(pod, 'spec', 'nodeName'))),
+    readyOn: nodesOf(own.filter(isReady)),
   };
 }
 
