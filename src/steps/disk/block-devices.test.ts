@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   blockDevice,
@@ -7,11 +8,16 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import {
+  type BlockDevice,
+  bareWwn,
   deviceAt,
   disksUnder,
   findPartition,
   freePercent,
+  isArray,
+  isUnformatted,
   listBlockDevices,
+  lsblkArgv,
   parseLsblk,
   readBlockDevices,
 } from './block-devices.ts';
@@ -35,6 +41,34 @@ describe('the device tree of a host', () => {
     expect(deviceAt([mapped], '/dev/mapper/mpatha')).toBe(mapped);
     expect(deviceAt(roots, '/dev/sdaa')).toBeUndefined();
   });
+});
+
+it.each([
+  ['0x5000C500', '5000C500'],
+  ['EUI.0025385b', '0025385b'],
+  ['naa.50aa', '50aa'],
+  ['50aa', '50aa'],
+])('bareWwn of %s is %s', (wwn, bare) => {
+  expect(bareWwn(wwn)).toBe(bare);
+});
+
+it.each([
+  ['dasda', 0, true],
+  ['dasdab', 0, true],
+  ['dasda', 1, false],
+  ['dasda1', 0, false],
+  ['sda', 0, false],
+])('%s of %i bytes is an unformatted DASD: %s', (name, sizeBytes, is) => {
+  expect(isUnformatted({ name, sizeBytes })).toBe(is);
+});
+
+it.each([
+  ['md127', true],
+  ['md_d0', true],
+  ['mda', false],
+  ['sda', false],
+])('%s is an array: %s', (kname, is) => {
+  expect(isArray(blockDevice(kname))).toBe(is);
 });
 
 describe('findPartition', () => {
@@ -63,6 +97,21 @@ describe('findPartition', () => {
     ]);
     const path = '/dev/mapper/3600508b1p4';
     expect(findPartition(disk, 'root')).toMatchObject({ path, number: 4 });
+  });
+
+  it.each([
+    ['dm-0', '3600508b1', '3600508b14', 4],
+    ['sda', 'sda', 'sda12', 12],
+  ])('reads the number of %s %s in %s', (kname, name, partitionName, number) => {
+    const root = partition('dm-4', { name: partitionName, label: 'root' });
+    const disk = blockDevice(kname, { name }, [root]);
+    expect(findPartition(disk, 'root')).toMatchObject({ number });
+  });
+
+  it('fails where the name of the partition has no number', () => {
+    const root = partition('dm-4', { name: 'mpatha-root', label: 'root' });
+    const disk = blockDevice('dm-0', { name: 'mpatha' }, [root]);
+    expect(() => findPartition(disk, 'root')).toThrow('/dev/mapper/mpatha has no root partition');
   });
 
   it.each(['esp', 'boot', 'root'] as const)('fails without the %s partition', (purpose) => {
@@ -99,6 +148,34 @@ it('reads the IDs of NVMe namespaces', async () => {
   expect(found.map(({ namespaceId }) => namespaceId)).toEqual(['1', undefined, undefined]);
 });
 
+it('lists loop devices below what they hold', async () => {
+  const loop = (name: string, children: readonly BlockDevice[] = [], sizeBytes = 1) =>
+    blockDevice(name, { type: 'loop', sizeBytes }, children);
+  const mounted = partition('loop1p2', { mountpoints: ['/data'] });
+  const host = fakeHost()
+    .on(['lsblk', rest])
+    .prints(
+      lsblkOutput(
+        blockDevice('sda', {}, [partition('sda1')]),
+        ...[loop('loop1', [partition('loop1p1'), mounted]), loop('loop2'), loop('loop3')],
+        loop('loop4', [], 0),
+      ),
+    );
+  const backing = { loop1: 'sda', loop2: 'sda', loop3: 'sda1', loop4: 'sda1' };
+  for (const [name, below] of Object.entries(backing))
+    host.withFile(`/sys/block/${name}/loop/backing_file`, `/dev/${below}\n`);
+  const [sda] = await readBlockDevices(host, new AbortController().signal);
+  expect(names(sda?.children ?? [])).toEqual(['sda1', 'loop1']);
+  expect(names(sda?.children[0]?.children ?? [])).toEqual(['loop3']);
+});
+
+it('asks for the columns that it reads', () => {
+  const recorded = readFileSync(new URL('../../../mocks/logs/lsblk/perc.json', import.meta.url));
+  const [disk] = (JSON.parse(String(recorded)) as { blockdevices: object[] }).blockdevices;
+  const columns = Object.keys(disk ?? {}).filter((name) => name !== 'children');
+  expect(lsblkArgv.at(-1)?.toLowerCase()).toBe(columns.join(','));
+});
+
 const parse = (...blockdevices: object[]) => parseLsblk(JSON.stringify({ blockdevices }));
 
 describe('parseLsblk', () => {
@@ -111,20 +188,35 @@ describe('parseLsblk', () => {
     expect(parse({ name: 'sda', ro })[0]).toMatchObject({ isReadOnly });
   });
 
-  it.each([[''], ['lsblk: cannot'], ['{}'], ['{"blockdevices":[{"size":1}]}']])(
-    'refuses output that is not a list of devices: %j',
-    (stdout) => {
-      expect(() => parseLsblk(stdout)).toThrow(
-        expect.objectContaining({ code: 'disk.unreadable', kind: 'host' }),
-      );
-    },
-  );
+  it.each([
+    ['', 'lsblk did not print JSON'],
+    ['lsblk: cannot', 'lsblk did not print JSON'],
+    ['{}', 'lsblk printed JSON that is not a list of devices'],
+    ['{"blockdevices":[{"size":1}]}', 'lsblk printed JSON that is not a list of devices'],
+  ])('refuses output that is not a list of devices: %j', (stdout, message) => {
+    const cause = expect.any(Error) as Error;
+    expect(() => parseLsblk(stdout)).toThrow(
+      expect.objectContaining({ code: 'disk.unreadable', kind: 'host', message, cause }),
+    );
+  });
+
+  it('gives the identifiers of a path to its multipath device, and to no partition', () => {
+    const part = { name: 'sda1', type: 'part' };
+    const mpath = { name: 'mpatha', kname: 'dm-0', type: 'mpath' };
+    const [disk] = parse({ name: 'sda', type: 'disk', serial: 'S1', children: [part, mpath] });
+    expect(disk?.children.map(({ serial }) => serial)).toEqual(['', 'S1']);
+    expect(disk?.mountpoints).toEqual([]);
+  });
 });
 
 it('refuses a live image whose lsblk lacks a column', async () => {
-  const host = fakeHost().on(['lsblk', rest]).fails(1, 'lsblk: unknown column: MOUNTPOINTS,FSTYPE');
+  const host = fakeHost()
+    .on(['lsblk', rest])
+    .fails(1, 'lsblk: unknown column: MOUNTPOINTS,FSTYPE\n');
   await expect(listBlockDevices(host, new AbortController().signal)).rejects.toMatchObject({
     code: 'disk.not-supported',
     kind: 'input',
+    message: 'the live image is too old: lsblk: unknown column: MOUNTPOINTS,FSTYPE',
+    cause: { code: 'command.failed' },
   });
 });

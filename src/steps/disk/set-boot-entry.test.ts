@@ -10,6 +10,7 @@ import {
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { type BlockDevice } from './block-devices.ts';
+import { Config } from '../../config/schema.ts';
 import { parseMenu, setBootEntry } from './set-boot-entry.ts';
 
 const disk = coreOsDisk('nvme0n1');
@@ -19,6 +20,7 @@ const create = [
   ...['efibootmgr', '-v', '-d', '/dev/nvme0n1', '-p', '2', '-c'],
   ...['-L', 'Red Hat Enterprise Linux', '-l', file],
 ];
+const gone = 'bbbbbbbb-0000-4000-8000-000000000002';
 const bootlist = ['test', '-f', '/usr/sbin/bootlist'];
 const bootlistSays = (text: string) => (host: ReturnType<typeof fakeHost>) =>
   host.on(bootlist).succeeds().on(['bootlist', rest]).prints(text);
@@ -63,7 +65,17 @@ function uefiHost() {
   return { host, menu };
 }
 
+const deletedFrom = (host: ReturnType<typeof fakeHost>): readonly (string | undefined)[] =>
+  host.ran.filter((argv) => argv.includes('--delete-bootnum')).map((argv) => argv[4]);
+
 describe('disk/set-boot-entry', () => {
+  it('previews its programs', () => {
+    const preview = setBootEntry.preview?.(Config.parse({}), facts) ?? [];
+    expect(preview.map(([program]) => program)).toEqual(
+      expect.arrayContaining(['bootlist', 'efibootmgr', 'mount', 'umount']),
+    );
+  });
+
   it('does not warn when the second attempt reads the EFI system partition', async () => {
     const { host } = uefiHost();
     let [isMounted, reads] = [false, 0];
@@ -75,7 +87,11 @@ describe('disk/set-boot-entry', () => {
         return lsblkOutput({ ...disk, children: disk.children.with(1, esp) });
       })
       .on(['mount', '/dev/nvme0n1p2', '/mnt'])
-      .answers(() => void (isMounted = true))
+      .answers(() => {
+        if (isMounted) return { exitCode: 32, stderr: 'mount: /mnt: already mounted.' };
+        isMounted = true;
+        return undefined;
+      })
       .on(['fsfreeze', rest])
       .succeeds()
       .on(['umount', '/mnt'])
@@ -157,7 +173,7 @@ describe('disk/set-boot-entry', () => {
 
   it('creates an entry for the EFI system partition and reads it back', async () => {
     const { host } = uefiHost();
-    const { notes } = await runStep(setBootEntry, { host, facts });
+    const { notes, events } = await runStep(setBootEntry, { host, facts });
     expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
       bootlist,
       efi,
@@ -171,13 +187,39 @@ describe('disk/set-boot-entry', () => {
       ['efibootmgr', '-l', file],
     ]);
     expect(notes).toEqual(['info: the firmware boots entry 0005 first']);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        fields: { path: expect.stringMatching(/^HD\(2,GPT,/) as string },
+      }),
+    );
+  });
+
+  it('takes an entry for its own by the label where the host does not know the GUID', async () => {
+    const { host, menu } = uefiHost();
+    const esp = { ...disk.children[1], partUuid: '' } as BlockDevice;
+    const unknown = { ...disk, children: disk.children.with(1, esp) };
+    host.on(['lsblk', rest]).prints(lsblkOutput(unknown));
+    menu.entries = [entry('0003', gone)];
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(deletedFrom(host)).toEqual([]);
+    expect(notes).toEqual(['info: the firmware boots entry 0005 first']);
+  });
+
+  it('ends the run, without a warning, when it is stopped', async () => {
+    const { host } = uefiHost();
+    const stop = new AbortController();
+    host.on(['mount', rest]).answers(() => {
+      stop.abort(new Error('stopped'));
+      return { exitCode: 32, stderr: 'mount: interrupted' };
+    });
+    const { failure } = await tryStep(setBootEntry, { host, facts, signal: stop.signal });
+    expect(failure).toMatchObject({ message: 'stopped' });
   });
 
   const full = 'Could not prepare Boot variable: No space left on device';
 
   it('removes stale entries of earlier installations when the NVRAM is full', async () => {
     const { host, menu } = uefiHost();
-    const gone = 'bbbbbbbb-0000-4000-8000-000000000002';
     menu.entries = [entry('0003', gone), `Boot0004* Fedora\tHD(1,GPT,${gone},0x800)/x\n`];
     host.on(['efibootmgr', '-v', '--delete-bootnum', '--bootnum', '0003', rest]).answers(() => {
       menu.entries = menu.entries.slice(1);
@@ -191,18 +233,20 @@ describe('disk/set-boot-entry', () => {
     const { notes } = await runStep(setBootEntry, { host, facts });
     expect(notes.at(-1)).toBe('info: the firmware boots entry 0005 first');
     expect(menu.entries).toHaveLength(2);
+    expect(deletedFrom(host)).toEqual(['0003']);
   });
 
   it('keeps the entry of an earlier run when the NVRAM has no room', async () => {
     const { host, menu } = uefiHost();
-    menu.entries = [entry('0003')];
+    const other = `Boot0001* Fedora\tHD(2,GPT,${espUuid},0x1000,0x3f800)/x\n`;
+    menu.entries = [other, entry('0003')];
     host.on(create).fails(5, full);
     const { notes } = await runStep(setBootEntry, { host, facts });
     expect(notes).toEqual([
       expect.stringMatching(/^warn: the boot entry of an earlier run is kept: .*No space left/),
       'info: the firmware boots entry 0003 first',
     ]);
-    expect(host.ran.some((argv) => argv.includes('--delete-bootnum'))).toBe(false);
+    expect(deletedFrom(host)).toEqual([]);
   });
 
   it.each([
@@ -259,32 +303,34 @@ describe('disk/set-boot-entry', () => {
     );
   });
 
-  it.each([
+  it.each<[what: string, prepare: (host: ReturnType<typeof fakeHost>) => unknown, why?: string]>([
     [
       'the EFI system partition is missing',
-      (host: ReturnType<typeof fakeHost>) =>
-        host.on(['lsblk', rest]).prints(lsblkOutput({ ...disk, children: [] })),
+      (host) => host.on(['lsblk', rest]).prints(lsblkOutput({ ...disk, children: [] })),
     ],
     [
       'the EFI system partition cannot be mounted',
       (host) => host.on(['mount', rest]).fails(32, 'unknown filesystem'),
+      'unknown filesystem',
     ],
-    ['the EFI system partition has no boot loader', (host) => host.on(['ls', rest]).prints('BOOT')],
+    [
+      'the EFI system partition has no boot loader',
+      (host) => host.on(['ls', rest]).prints('BOOT\nDell\n'),
+      'has BOOT, Dell, and no boot loader of redhat',
+    ],
     ['the NVRAM is full', (host) => host.on(create).fails(8, 'No space left on device')],
     ['efibootmgr is missing', (host) => host.on(['efibootmgr', rest]).isMissing()],
     ['bootlist fails', (host) => host.on(bootlist).succeeds().on(['bootlist', rest]).fails(1)],
     ['bootlist cannot write the NVRAM', bootlistSays('Could not update bootlist!\nsdz')],
     ['bootlist skips the disk', bootlistSays('Device sda does not appear to be valid.')],
-  ])(
-    'warns and continues when %s',
-    async (_what, prepare: (host: ReturnType<typeof fakeHost>) => unknown) => {
-      const { host } = uefiHost();
-      prepare(host);
-      const { notes } = await runStep(setBootEntry, { host, facts });
-      expect(notes).toHaveLength(1);
-      expect(notes[0]).toMatch(/^warn: the boot order could not be confirmed/);
-    },
-  );
+  ])('warns and continues when %s', async (_what, prepare, why = '') => {
+    const { host } = uefiHost();
+    prepare(host);
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toMatch(/^warn: the boot order could not be confirmed/);
+    expect(notes[0]).toContain(why);
+  });
 });
 
 describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
@@ -309,8 +355,10 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
     const { host, menu } = uefiHost();
     host.withFile('/opt/host.ign', ignitionOf());
     const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
-    const { notes } = await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
+    const { notes, events } = await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
     expect(menu.order).toEqual(['0005', '0000']);
+    const hint = expect.stringContaining('(efibootmgr)') as string;
+    expect(events).toContainEqual(expect.objectContaining({ level: 'warn', fields: { hint } }));
     expect(notes.at(-1)).toBe(
       `warn: Ignition makes EFI system partitions at the first boot: esp-1 on /dev/nvme0n1, esp-2 on ${byId}`,
     );
@@ -318,14 +366,13 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
 });
 
 const guid = 'aaaaaaaa-0000-4000-8000-000000000002';
-const gone = 'bbbbbbbb-0000-4000-8000-000000000002';
 const menuOf17 = `BootCurrent: 0001
 Timeout: 3 seconds
 BootOrder: 0003,0001,0000,0002
 Boot0000* UiApp\tFvVol(7cb8bdc9)/FvFile(462caa21)
 Boot0001* UEFI QEMU DVD-ROM\tPciRoot(0x0)/Pci(0x1f,0x2)/Sata(2,65535,0)N.....YM....R,Y.
 Boot0002  Fedora\tHD(1,GPT,${gone.toUpperCase()},0x800,0x32000)/File(\\EFI\\fedora\\shimx64.efi)
-Boot0003* Red Hat Enterprise Linux\tHD(2,GPT,${guid},0x1000,0x3f800)/File(\\EFI\\redhat\\shimx64.efi)
+Boot0003* Red Hat Enterprise Linux \tHD(12,GPT,${guid},0x1000,0x3f800)/File(\\EFI\\redhat\\shimx64.efi) 
 `;
 
 describe('parseMenu', () => {
@@ -338,9 +385,10 @@ describe('parseMenu', () => {
       ['0002', 'Fedora', gone],
       ['0003', 'Red Hat Enterprise Linux', guid],
     ]);
+    expect(menu.entries[3]?.path).toMatch(/^HD.*efi\)$/);
   });
 
-  it.each(['', 'BootCurrent: 0001\nNo BootOrder is set; firmware will attempt recovery'])(
+  it.each(['', '\n', 'BootCurrent: 0001\nNo BootOrder is set; firmware will attempt recovery'])(
     'returns an empty menu without entries: %j',
     (printed) => {
       expect(parseMenu(printed)).toEqual({ order: [], entries: [] });
@@ -348,7 +396,7 @@ describe('parseMenu', () => {
   );
 
   it('refuses other output', () => {
-    expect(() => parseMenu('<html>')).toThrow('efibootmgr printed no boot menu: <html>');
+    expect(() => parseMenu('<p>Boot')).toThrow('efibootmgr printed no boot menu: <p>Boot');
   });
 });
 

@@ -175,8 +175,7 @@ async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promis
   ];
   const created = await attempt(execOnTarget({ host, target }, createArgv, options));
   if (created instanceof AgentError) {
-    if (!entries.some(isOwn))
-      throw diskFailure('boot.not-set', created.message, { cause: created });
+    if (!entries.some(isOwn)) throw diskFailure('boot.not-set', created.message);
     note('warn', `the boot entry of an earlier run is kept: ${created.message}`);
   } else {
     for (const number of sameLabelNumbers(`${created.stdout}\n${created.stderr}`))
@@ -195,9 +194,7 @@ async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promis
   }
   if (menu.order[0] !== own.number) {
     const order = menu.order.join(', ');
-    throw diskFailure('boot.order-ignored', `the boot order of the firmware is ${order}`, {
-      context: { own: own.number, order },
-    });
+    throw diskFailure('boot.order-ignored', `the boot order of the firmware is ${order}`);
   }
   note('info', `the firmware boots entry ${own.number} first`, { path: own.path });
   // For the log, last as in assisted-installer.
@@ -239,8 +236,9 @@ async function warnOfMirror(scope: StepScope<'host'>, ignition: string | undefin
 function shimPath(directories: readonly string[], architecture: string): string {
   const vendor = vendors.find((name) => directories.includes(name));
   if (vendor === undefined) {
-    const what = `the EFI system partition has no boot loader of ${vendors.join(', ')}`;
-    throw diskFailure('boot.no-loader', what, { context: { directories: directories.join(' ') } });
+    const found = directories.filter((name) => name !== '').join(', ') || 'nothing';
+    const what = `the EFI system partition has ${found}, and no boot loader of ${vendors.join(', ')}`;
+    throw diskFailure('boot.no-loader', what);
   }
   const file = architecture === 'aarch64' ? 'shimaa64.efi' : 'shimx64.efi';
   return `\\EFI\\${vendor}\\${file}`;
