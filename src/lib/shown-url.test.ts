@@ -24,6 +24,11 @@ it.each([
   [`fetching 'http://u:p'w"d@h.example/a': 403`, "fetching 'http://h.example/a': 403"],
   ['--image-url=http:///u:pw@h.example/a', '--image-url=http://h.example/a'],
   ['no address', 'no address'],
+  ...[',', ';', ')', '.', ':', ').'].flatMap((end) => [
+    [`(http://h/a?sig=abc${end} next`, `(http://h/a${end} next`],
+    [`see http://h/a?sig=abc${end}`, `see http://h/a${end}`],
+    [`see http://h/a${end}`, `see http://h/a${end}`],
+  ]),
 ])('strips secrets from the URLs in %j', (text, shown) => {
   expect(shownUrlsIn(text)).toBe(shown);
 });
@@ -55,6 +60,11 @@ it.each([
   ['http://h/a#sig=abc', 'http://h/a#***'],
   [`proxy.http = http://u:p'w"<d>@h.example:3128`, 'proxy.http = http://***@h.example:3128'],
   ['http:///u:pw@h/a', 'http://***@h/a'],
+  ['url http://h/a?sig=a.b,c, fault X', 'url http://h/a?***, fault X'],
+  ...[',', ';', ')', '.', ':', ').'].map((end) => [
+    `(http://u:pw@h/a?sig=abc${end}`,
+    `(http://***@h/a?***${end}`,
+  ]),
   [
     kernelArguments.join(' '),
     'rd.iscsi.password=*** ***@192.0.2.1::3260::iqn.2026-01.example:disk --append-karg=my_token=*** ip=eth0:dhcp --env=PULL_SECRET_TOKEN',

@@ -46,9 +46,19 @@ export function percentDecoded(part: string): string {
  */
 const addresses = /https?:\/\/[/\\]*(?:[^\s/\\?#]*@)?[^\s'"`<>]+/gi;
 
+/** Punctuation of the sentence around a URL: at the end of a word it belongs to no URL. */
+const punctuation = ',;:).';
+
 /** A text with `shownUrl` applied to every http(s) URL. */
 export const shownUrlsIn = (text: string): string =>
-  text.replaceAll(addresses, (address) => shownUrl(address));
+  text.replaceAll(addresses, (word) => beforePunctuation(word, shownUrl));
+
+/** Shows a word without its punctuation, and keeps that. */
+function beforePunctuation(word: string, show: (address: string) => string): string {
+  let end = word.length;
+  while (end > 0 && punctuation.includes(word.charAt(end - 1))) end -= 1;
+  return `${show(word.slice(0, end))}${word.slice(end)}`;
+}
 
 /**
  * A text without secrets in any word: users, passwords and queries of URLs, also of invalid ones,
@@ -58,7 +68,7 @@ export const shownText = (text: string): string =>
   text
     .replaceAll(quotedArgument, `$1=${MASK}`)
     .replaceAll(/:\/\/[/\\]*[^\s/\\?#]*@/g, `://${MASK}@`)
-    .replaceAll(/[^\s"'<>]+/g, (word) => shownAddress(shownArgument(word)));
+    .replaceAll(/[^\s"'<>]+/g, (word) => beforePunctuation(shownArgument(word), shownAddress));
 
 function shownWithoutScheme(word: string): string {
   const at = word.lastIndexOf('@');
