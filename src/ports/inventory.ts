@@ -99,6 +99,8 @@ export interface InstallingCluster extends InventoryCluster {
   readonly baseDomain: string;
   /** `installing`, `finalizing`, `installed`, `adding-hosts`, `error`, `cancelled`, … */
   readonly status: string;
+  /** The reason of the status, if the service gives one. */
+  readonly statusInfo?: string;
   /** The present stage of finalizing, and whether the service has given it up. */
   readonly finalizing?: {
     readonly stage: string;

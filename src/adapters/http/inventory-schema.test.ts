@@ -95,6 +95,7 @@ describe('readAnswer for the controller', () => {
     const cluster = await read('installingCluster', {
       id: 'c',
       status: 'x',
+      status_info: 'why',
       progress,
       hosts: null,
     });
@@ -104,6 +105,7 @@ describe('readAnswer for the controller', () => {
       name: '',
       baseDomain: '',
       status: 'x',
+      statusInfo: 'why',
       hosts: [],
       ...(finalizing === undefined ? {} : { finalizing }),
     });

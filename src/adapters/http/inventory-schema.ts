@@ -110,10 +110,19 @@ const WireInstallingCluster = ClusterShape.extend({
   name: text,
   base_dns_domain: text,
   status: z.string(),
+  status_info: text,
   progress: WireFinalizing.nullish(),
   hosts: readHosts<InstallingHost>(),
 }).transform(
-  ({ name, base_dns_domain, status, progress, hosts, ...cluster }): InstallingCluster => {
+  ({
+    name,
+    base_dns_domain,
+    status,
+    status_info,
+    progress,
+    hosts,
+    ...cluster
+  }): InstallingCluster => {
     const stage = progress?.finalizing_stage;
     const isTimedOut = progress?.finalizing_stage_timed_out === true;
     return {
@@ -121,6 +130,7 @@ const WireInstallingCluster = ClusterShape.extend({
       name: name ?? '',
       baseDomain: base_dns_domain ?? '',
       status,
+      ...(status_info ? { statusInfo: status_info } : {}),
       ...(stage ? { finalizing: { stage, isTimedOut, ...startOf(progress) } } : {}),
       hosts: hosts.filter((host) => host.status !== 'disabled'),
     };

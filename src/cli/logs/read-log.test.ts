@@ -37,9 +37,9 @@ describe('readLog', () => {
     ).toEqual([
       'controller, bootwright 1.1.0, run r',
       `finished ${at(50)}, 50 s after its begin`,
+      'next: oc describe clusteroperator console',
       `${step} waited until ${sentence}: ${failed}`,
       `warning: ${step}: could not upload: gone (2 times)`,
-      'next: oc describe clusteroperator console',
     ]);
   });
 
@@ -57,15 +57,95 @@ describe('readLog', () => {
       ),
     ).toEqual([
       'controller, bootwright 1.1.0, run s',
-      `ends without an end of the run ${at(5)}, 3 s after its begin`,
+      `the log ends before its run, ${at(5)}, 3 s after its begin`,
+      'next: mount it',
       'warning: a flag has no effect',
       'warning: no log is kept',
       'warning: constructor',
-      'next: mount it',
     ]);
   });
 
-  it('shows why an agent was stopped and what it was waiting for', () => {
+  it('shows why the service ended the installation, not the waits that came true', () => {
+    const failed = 'console is failed: RouteHealthDegraded';
+    const [ready, end] = ['controller/announce-ready', 'controller/wait-for-end'];
+    const log = (text: string): readonly string[] =>
+      shown(
+        line(0, 'run started', { role: 'controller', version: '1.1.0' }),
+        line(1, 'step started', { step: ready, title: 'Announce' }),
+        line(1, 'waiting', { step: ready, sentence: 'the service answers', status: 'not yet' }),
+        line(2, 'waits no more', { step: ready, sentence: 'the service answers', isReached: true }),
+        line(3, 'step finished', { step: ready }),
+        line(3, 'step started', { step, title: 'Complete' }),
+        line(4, 'waiting', { step, sentence, status: failed }),
+        line(5, 'waits no more', { step, sentence, isReached: true }),
+        line(6, text, { step: end }),
+        line(7, 'step finished', { step }),
+        line(8, 'step started', { step: 'controller/upload-final-logs', title: 'Upload' }),
+      );
+    const late = 'finalizing stage took longer than expected 60 minutes';
+    expect(log(`the cluster is error: ${late}`)).toEqual([
+      'controller, bootwright 1.1.0, run r',
+      `failed: the service ended the installation: ${late}`,
+      `the log ends while the controller uploads its logs, ${at(8)}, 8 s after its begin`,
+      `why: ${failed}`,
+      'next: oc describe clusteroperator console',
+    ]);
+    expect(log('the cluster is cancelled')[1]).toBe(
+      'failed: the service ended the installation in status cancelled',
+    );
+    expect(log('the cluster is installed')[1]).toMatch(/^the log ends /);
+  });
+
+  it('shows waits that did not come true, until their step has finished', () => {
+    const waits = (wait: string) => [
+      line(1, 'waiting', { step: wait, sentence: 'the server', status: '500', attempt: 3 }),
+      line(2, 'waits no more', { step: wait, sentence: 'the server', isReached: false }),
+    ];
+    expect(
+      shown(
+        ...['a/b', 'c/d'].map((one) => line(0, 'step started', { step: one, title: one })),
+        ...['a/b', 'c/d'].flatMap(waits),
+        line(3, 'step finished', { step: 'a/b' }),
+      ).slice(2),
+    ).toEqual(['in c/d, c/d', 'c/d waited for the server: 500']);
+  });
+
+  const reset = 'reset the cluster at the service before another run ("Reset Cluster" in its UI, ';
+  it.each([
+    ['error', 'the installation of the cluster failed; look for the host that failed first', reset],
+    ['cancelled', 'the installation was cancelled', reset],
+    ['resetting-pending-user-action', 'the cluster was reset', 'boot this host from its'],
+    ['disabled', 'it has the host in status disabled', reset],
+  ])('shows why the service stopped a host in status %s', (hostStatus, why, next) => {
+    const refused = { code: 'inventory.refused', message: '409', context: { hostStatus } };
+    const note = 'the inventory service has stopped this run: it has this host in status x';
+    const lines = shown(
+      line(0, 'run started', { role: 'master', version: '1.1.0', hostname: 'm1' }),
+      line(1, 'stage not reported', { level: 'warn', stage: 'Failed', failure: refused }),
+      line(2, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
+      line(3, note, { level: 'warn', step: 'config/load' }),
+    );
+    expect(lines).toEqual([
+      'master m1, bootwright 1.1.0, run r',
+      `stopped ${at(3)}, 3 s after its begin`,
+      expect.stringContaining(`why: the service stopped this host (SIGTERM) because ${why}`),
+      expect.stringContaining(`next: ${next}`),
+    ]);
+  });
+
+  it('shows a reset as the next action if the service has the stop as a failure', () => {
+    const lines = shown(
+      line(0, 'run started', { role: 'master', version: '1.1.0' }),
+      line(1, 'stage reported', { stage: 'Failed' }),
+      line(2, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
+    );
+    expect(lines.slice(1)).toEqual([
+      `stopped by SIGTERM ${at(2)}, 2 s after its begin`,
+      expect.stringContaining(`next: ${reset}`),
+    ]);
+  });
+
+  it('shows by which signal an agent was stopped and what it was waiting for', () => {
     expect(
       shown(
         'failed: x\n',
@@ -76,17 +156,21 @@ describe('readLog', () => {
       ),
     ).toEqual([
       'master, bootwright 1.1.0, run r',
-      `stopped ${at(3)}, 3 s after its begin`,
-      'why: stopped by SIGTERM',
+      `stopped by SIGTERM ${at(3)}, 3 s after its begin`,
+      'next: run the same "podman run" line again; it resumes where it stopped',
       'in a/b, Fetch it',
       'a/b was waiting for the service: 503',
-      expect.stringMatching(/^next: a service stops a host that .* reset the cluster there/),
     ]);
   });
 
   it('shows the failure of a run with its hint', () => {
     const failure = { code: 'disk.busy', message: 'm', why: 'w', hint: 'h' };
-    expect(shown(line(1, 'run failed', { level: 'error', failure }))).toEqual([
+    expect(
+      shown(
+        line(1, 'step failed', { level: 'warn', step: 'disk/check', failure }),
+        line(1, 'run failed', { level: 'error', failure }),
+      ),
+    ).toEqual([
       'a log, run r',
       `failed ${at(1)}, 0 ms after its begin`,
       'disk.busy: m',

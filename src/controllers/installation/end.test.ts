@@ -50,6 +50,13 @@ describe('waitForService', () => {
     expect(clock.elapsed()).toBe(minutes(95));
   });
 
+  it('notes why the service has ended the installation in error', async () => {
+    const { inventory, later, run } = setUp();
+    const statusInfo = "finalizing stage 'Adding router ca' took longer than expected 60 minutes";
+    later(minutes(1), () => inventory.set({ status: 'error', statusInfo }));
+    expect((await run()).notes).toEqual([`info: the cluster is error: ${statusInfo}`]);
+  });
+
   it('ends when the cluster has been unknown to the service for two minutes', async () => {
     const { clock, inventory, later, run } = setUp();
     for (const at of [1, 2, 3]) later(minutes(at), () => inventory.lose(unknown));

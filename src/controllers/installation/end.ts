@@ -78,10 +78,12 @@ export async function waitForService(scope: StepScope): Promise<void> {
         }
       }
       if (cluster !== undefined && isEnded({ cluster })) {
-        const reset = resetStatuses.has(cluster.status)
+        const { status, statusInfo } = cluster;
+        const reset = resetStatuses.has(status)
           ? 'the installation was reset at the service: '
           : '';
-        return { done: `${reset}the cluster is ${cluster.status}` };
+        const isBad = ['error', 'cancelled'].includes(status) && statusInfo !== undefined;
+        return { done: `${reset}the cluster is ${status}${isBad ? `: ${statusInfo}` : ''}` };
       }
       if (lastError !== undefined)
         return { status: `the service does not answer (${lastError.code})` };
