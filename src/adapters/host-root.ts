@@ -5,6 +5,7 @@ import { access, readlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path/posix';
 import { HOST_ROOT } from '../model/host-root.ts';
 import { hostFailure } from '../ports/host-failures.ts';
+import { readFileOf } from './file-access.ts';
 
 /** The kernel follows the same number of links. */
 const mostLinks = 40;
@@ -71,6 +72,15 @@ export const isAbsent = (error: unknown): boolean => /^ENO(?:ENT|TDIR)$/.test(co
 /** The path of a host's file for this process, with links resolved. */
 export const pathOnHost = async (root: string, path: string): Promise<string> =>
   (await placeOnHost(root, path)).at;
+
+/** The name of a host for people; undefined for a live system that has none yet. */
+export async function hostnameOf(root: string): Promise<string | undefined> {
+  const text = await pathOnHost(root, '/proc/sys/kernel/hostname')
+    .then((at) => readFileOf({ at, kind: 'host', whose: 'host' }))
+    .catch(() => '');
+  const name = text.toString().trim();
+  return /^(?:localhost(?:\..*)?)?$/.test(name) ? undefined : name;
+}
 
 /**
  * The path for this process of a file that a user names for the program itself: in the container if

@@ -26,6 +26,8 @@ export const BundleManifest = z.object({
   /** Ids of the host and the cluster; empty where none was given. */
   host: word,
   cluster: word,
+  /** Name of the host; undefined if it has none, and in bundles of earlier versions. */
+  hostname: word.optional(),
   /** Undefined for a run that did not begin. */
   since: instant.optional(),
   ended: instant,

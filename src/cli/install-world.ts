@@ -1,5 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { pathOnHost } from '../adapters/host-root.ts';
+import { hostnameOf, pathOnHost } from '../adapters/host-root.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { hostPrefix, nsenterHost } from '../adapters/host/nsenter-host.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
@@ -170,6 +170,7 @@ async function openSinks(
     log: {
       level: log.verbose ? 'debug' : 'info',
       format: log.format === 'pretty' || isForPeople ? 'pretty' : 'json',
+      hostname: await hostnameOf(host.root),
       descriptors: terminal === undefined ? [1] : [],
       onLine: (text, level) => {
         terminal?.line(text);

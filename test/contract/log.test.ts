@@ -88,6 +88,16 @@ describe('the log', () => {
     ]);
   });
 
+  it('names the host where a run begins', async () => {
+    const log = open({ hostname: 'm1' });
+    const begin = { role: 'master', version: '1.1.0', isResumed: false, steps: 1 };
+    log.sink(event({ type: 'run.started', ...begin }));
+    log.sink(event({ type: 'step.stopped', step: 'a/b' }));
+    await log.close();
+    const hosts = (await lines()).map((line) => JSON.parse(line) as { hostname?: string });
+    expect(hosts.map(({ hostname }) => hostname)).toEqual(['m1', undefined]);
+  });
+
   it('is appended to an existing file', async () => {
     for (const message of ['one', 'two']) {
       const log = open({ format: 'pretty' });

@@ -16,6 +16,8 @@ export interface LogOptions {
   readonly format: 'json' | 'pretty';
   /** File to append to; default: none. */
   readonly file?: string | undefined;
+  /** Name of the host, for the line of a run's begin. */
+  readonly hostname?: string | undefined;
   /** File descriptors to write to in addition to the file; default: standard output. */
   readonly descriptors?: readonly number[];
   /** Masks secrets in a finished line. */
@@ -75,7 +77,10 @@ export function openLog(options: LogOptions): Log {
   return {
     write,
     sink: (event) => {
-      write(lineOf(event));
+      const line = lineOf(event);
+      const { hostname } = options;
+      const fields = event.type === 'run.started' ? { ...line.fields, hostname } : line.fields;
+      write({ ...line, fields });
     },
     close: async () => {
       await Promise.all(writers.map((writer) => writer.close()));

@@ -145,6 +145,7 @@ describe('the bundle of a failed run', () => {
 
   it('lists what cannot be read and is readable for its owner only', async () => {
     put('elsewhere', 'x');
+    put('proc/sys/kernel/hostname', 'm1\n');
     mkdirSync(join(root, dirname(journal)), { recursive: true });
     symlinkSync(join(root, 'elsewhere'), join(root, journal));
     const { path, files, manifest } = await collect();
@@ -155,7 +156,7 @@ describe('the bundle of a failed run', () => {
     ]);
     expect(missing.every((file) => (file.missing ?? '') !== '')).toBe(true);
     expect(statSync(join(root, path)).mode & 0o777).toBe(0o600);
-    expect(manifest.restart).toEqual({ kind: 'fresh' });
+    expect(manifest).toMatchObject({ hostname: 'm1', restart: { kind: 'fresh' } });
   });
 
   it('is complete except for a command that hangs in the kernel', async () => {

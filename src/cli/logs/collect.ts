@@ -1,6 +1,6 @@
 import { keepBundle } from '../../adapters/bundle-file.ts';
 import { type FileEnd, readEndOf } from '../../adapters/file-access.ts';
-import { pathOnHost } from '../../adapters/host-root.ts';
+import { hostnameOf, pathOnHost } from '../../adapters/host-root.ts';
 import { bundlePathFor, journalPath, statusPath } from '../../config/complete.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { renderConfigText } from '../../config/show.ts';
@@ -149,6 +149,7 @@ async function putTogether(run: CollectedRun): Promise<PackedLogs> {
     ended,
     host: config.cluster.hostId,
     cluster: config.cluster.id,
+    hostname: await hostnameOf(config.host.root),
     ...factsOf(run.history),
     ...('failure' in run.end ? { failure: failureOf(run.end.failure) } : run.end),
     restart: await restartOf(config, run.role.name),

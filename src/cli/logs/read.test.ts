@@ -28,6 +28,7 @@ const manifest = {
   run: 'r',
   role: 'master',
   host: 'h',
+  hostname: 'm1',
   cluster: 'c',
   since: 0,
   ended: minutes(5),
@@ -97,7 +98,7 @@ describe('bootwright logs read', () => {
   it('summarizes a bundle in eleven lines: failure, cause, wait and next step', async () => {
     expect(await read(await tar(whole), 'text')).toBe(0);
     expect(printed.trimEnd().split('\n')).toEqual([
-      'master, bootwright 0.1.0, host h, cluster c, run r',
+      'master, bootwright 0.1.0, host m1 h, cluster c, run r',
       'failed 1970-01-01T00:05:00.000Z, 5 min after its begin',
       'wait.timed-out: no two masters',
       'why: m2 is down',

@@ -94,7 +94,8 @@ const isRefused = ({ host, failure }: BundleManifest): boolean =>
 
 /** A bundle for people. */
 export function renderBundle({ missing, ...bundle }: BundleDocument): string {
-  const { role, version, host, cluster, run, ended, step, wait, restart, files, failure } = bundle;
+  const { role, version, cluster, run, ended, step, wait, restart, files, failure } = bundle;
+  const host = [bundle.hostname, bundle.host].filter(Boolean).join(' ');
   const ids = Object.entries({ host, cluster, run }).filter(([, id]) => id !== '');
   const cut = files.filter(({ bytes = 0, of = 0 }) => of > bytes);
   const [first = '', ...next] = restartLines(restart, isRefused(bundle));
