@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
@@ -145,6 +145,34 @@ describe('bootwright logs read', () => {
     expect(await bootwright().run(['logs', 'read', ...paths, '--format', 'json'])).toBe(0);
     const documents = JSON.parse(printed) as readonly (BundleDocument & { path: string })[];
     expect(documents.map(({ path }) => path)).toEqual(paths);
+  });
+
+  it('reads the bundles and logs below a folder, a log only without the bundle of its run', async () => {
+    const noted = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const at = (...names: readonly string[]) => join(folder, ...names);
+    const log = (run: string) =>
+      `${JSON.stringify({ level: 'info', time: '2026-11-30T05:00:00.000Z', run, msg: 'run started' })}\n`;
+    const bundle = at('m1', 'root', 'opt', 'install-dir', 'bundle-20261124T124100Z.tar.gz');
+    mkdirSync(dirname(bundle), { recursive: true });
+    mkdirSync(at('m2'));
+    writeFileSync(bundle, await tar(whole));
+    writeFileSync(at('m1', 'agent-1.log'), log('r'));
+    writeFileSync(at('m2', 'agent-1.log'), log('s'));
+    writeFileSync(at('m2', 'kubelet.log'), 'text');
+    mkdirSync(at('elsewhere'));
+    symlinkSync(at('elsewhere'), at('m2', 'link'));
+    symlinkSync(at('m2', 'agent-1.log'), at('m2', 'agent-2.log'));
+    expect(await bootwright().run(['logs', 'read', folder])).toBe(0);
+    const heads = printed.split('\n').filter((line) => line.endsWith(':'));
+    expect(heads).toEqual([`${bundle}:`, `${at('m2', 'agent-1.log')}:`]);
+    expect(noted.mock.calls.flat().join('')).toBe(
+      `note: left out, as they cannot be read as logs of Bootwright: ${at('m2', 'kubelet.log')}\n`,
+    );
+
+    symlinkSync(folder, at('elsewhere', 'up'));
+    await expect(bootwright().run(['logs', 'read', at('elsewhere')])).rejects.toMatchObject({
+      message: `no bundle of logs below ${at('elsewhere')}`,
+    });
   });
 
   it('warns about a folder without bundles and reads the others', async () => {

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path/posix';
+import { basename, join } from 'node:path/posix';
 import { readBundle } from '../../adapters/bundle-file.ts';
 import { ownOrHost } from '../../adapters/host-root.ts';
 import { renderWait } from '../../engine/run-steps.ts';
@@ -19,44 +19,99 @@ export const manifestFile = 'manifest.json';
 
 /**
  * Prints a summary of log bundles and of bare logs, with at most thirteen lines for each. A folder
- * means all bundles in it; a folder without one is a warning if there are others. For programs,
- * several bundles are a list.
+ * means all bundles and logs below it, one for each run; a folder without one is a warning if there
+ * are others. For programs, several bundles are a list.
  * @throws AgentError `cli.bundle-not-read`
  */
 export async function runLogsRead({ values, format }: FilesCall): Promise<number> {
   const [path = '', ...more] = values;
-  const found = await Promise.all(
-    values.map(async (value) => [value, await bundlesAt(value)] as const),
-  );
-  const empty = found.filter(([, bundles]) => bundles.length === 0).map(([folder]) => folder);
-  if (empty.length === found.length)
-    throw cliFailure('cli.bundle-not-read', `no bundle of logs in ${empty.join(', ')}`);
+  const documents = new Map<string, BundleDocument | LogDocument>();
+  const empty: string[] = [];
+  for (const value of values) {
+    const found = await bundlesBelow(value);
+    const read =
+      found === undefined ? [[value, await documentOf(value)] as const] : await documentsAt(found);
+    if (read.length === 0) empty.push(value);
+    for (const [at, document] of read) documents.set(at, document);
+  }
+  if (documents.size === 0)
+    throw cliFailure('cli.bundle-not-read', `no bundle of logs below ${empty.join(', ')}`);
   for (const folder of empty) printNote('warning', `${folder} has no bundle of logs`);
-  const paths = found.flatMap(([, bundles]) => bundles);
-  const isOne = more.length === 0 && paths.length === 1 && paths[0] === path;
-  const documents: (BundleDocument | LogDocument)[] = [];
-  // One after another: a bundle may take 64 MiB of memory.
-  for (const one of paths) documents.push(await documentOf(one));
-  if (format === 'json')
-    printJson(isOne ? documents[0] : documents.map((one, at) => ({ path: paths[at], ...one })));
-  else if (isOne) print(documents.map(rendered).join(''));
-  else print(documents.map((one, at) => `${paths[at] ?? ''}:\n${rendered(one)}`).join('\n'));
+  const all = [...documents];
+  const only = more.length === 0 ? documents.get(path) : undefined;
+  if (format === 'json') printJson(only ?? all.map(([at, one]) => ({ path: at, ...one })));
+  else if (only !== undefined) print(rendered(only));
+  else print(all.map(([at, one]) => `${at}:\n${rendered(one)}`).join('\n'));
   return 0;
 }
 
 const rendered = (document: BundleDocument | LogDocument): string =>
   'files' in document ? renderBundle(document) : renderLog(document);
 
-/** The bundles in a folder, the oldest first; any other path is a bundle itself. */
-async function bundlesAt(path: string): Promise<readonly string[]> {
-  const names = await ownOrHost(path)
-    .then((at) => readdir(at))
-    .catch(() => undefined);
-  if (names === undefined) return [path];
-  return names
-    .filter((name) => /^(?:(?:bundle|logs)-.*|controller[-_]logs)\.tar\.gz$/.test(name))
-    .sort()
-    .map((name) => join(path, name));
+/** Levels of folders that are searched: one for each host, and the folders on the host. */
+const deepest = 8;
+const mostSearched = 10_000;
+
+const bundleName = /^(?:(?:bundle|logs)-.*|controller[-_]logs)\.tar\.gz$/;
+
+/**
+ * The bundles below a folder, then the logs, each in the order of their paths, where the oldest
+ * bundle of a host is first; undefined for a path that is no folder. Links are not followed.
+ */
+async function bundlesBelow(path: string): Promise<readonly string[] | undefined> {
+  const root = await ownOrHost(path);
+  const read = (at: string) =>
+    readdir(join(root, at), { withFileTypes: true }).catch(() => undefined);
+  const [bundles, logs]: [string[], string[]] = [[], []];
+  let folders = [''];
+  let searched = 0;
+  for (let depth = 0; depth < deepest && folders.length > 0; depth += 1) {
+    const next: string[] = [];
+    for (const folder of folders) {
+      const entries = await read(folder);
+      if (folder === '' && entries === undefined) return undefined;
+      for (const entry of entries ?? []) {
+        searched += 1;
+        if (searched > mostSearched) break;
+        const at = join(folder, entry.name);
+        if (entry.isDirectory()) next.push(at);
+        else if (entry.isFile() && bundleName.test(entry.name)) bundles.push(at);
+        else if (entry.isFile() && /\.logs?$/.test(entry.name)) logs.push(at);
+      }
+    }
+    folders = next;
+  }
+  if (searched > mostSearched)
+    printNote('warning', `${path} has more than ${mostSearched} files; not all were searched`);
+  return [...bundles.sort(), ...logs.sort()].map((at) => join(path, at));
+}
+
+/**
+ * The documents of bundles and logs in a folder. A log is left out if the bundle of its run was
+ * found; a host keeps its log beside what it prints.
+ */
+async function documentsAt(
+  paths: readonly string[],
+): Promise<readonly (readonly [string, BundleDocument | LogDocument])[]> {
+  const documents: (readonly [string, BundleDocument | LogDocument])[] = [];
+  const others: string[] = [];
+  // One after another: a bundle may take 64 MiB of memory.
+  for (const path of paths) {
+    const document = await documentOf(path).catch((failure: unknown) => {
+      if (bundleName.test(basename(path))) throw failure;
+      others.push(path);
+    });
+    if (document === undefined) continue;
+    const { run } = document;
+    const isKnown = run !== '' && documents.some(([, known]) => known.run === run);
+    if ('files' in document || !isKnown) documents.push([path, document]);
+  }
+  if (others.length > 0) {
+    const more = others.length > 3 ? `, and ${others.length - 3} more` : '';
+    const named = `${others.slice(0, 3).join(', ')}${more}`;
+    printNote('note', `left out, as they cannot be read as logs of Bootwright: ${named}`);
+  }
+  return documents;
 }
 
 /** A bundle by its manifest; an archive of the controller, or a log itself, by its lines. */
