@@ -49,6 +49,17 @@ describe('a token that the service rejects', () => {
   });
 });
 
+it('an answer of a failing service points to the service, not to the network', async () => {
+  stand.server.answering(json(503, {}));
+  const inventory = stand.v2({ callLimit: seconds(1) });
+  await expect(inventory.cluster(signal)).rejects.toMatchObject({
+    code: 'inventory.unreachable',
+    hint: expect.stringMatching(
+      /^check the service .* proxy or load balancer before it$/,
+    ) as string,
+  });
+});
+
 describe('requests of version 2', () => {
   const infraEnv = 'infra-envs/I/hosts/H';
   const cvo = { name: 'cvo', version: '', status: 'available', statusInfo: '' } as const;

@@ -177,6 +177,7 @@ const installingCluster: InstallingCluster = {
   name: 'lab',
   baseDomain: 'example.com',
   status: 'finalizing',
+  statusInfo: 'Installation in progress',
   hosts: [
     {
       id: 'b2f4d8f0-0000-4000-8000-000000000011',

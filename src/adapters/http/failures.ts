@@ -40,7 +40,7 @@ export const inventoryFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The certificate of the inventory service is not trusted',
-    hint: 'add --cacert FILE (setting service.caFile) to the line that failed, with the CA of the service in PEM; where its certificate has expired or is not valid yet, check the clock of the host',
+    hint: 'give the CA of the service in PEM with --cacert FILE (setting service.caFile); where its certificate has expired or is not valid yet, check the clock of the host',
   },
   'inventory.unreadable': {
     kind: 'remote',
@@ -70,7 +70,7 @@ export const webFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The certificate of a server is not trusted',
-    hint: 'add --cacert FILE (setting service.caFile) to the line that failed, with the CA of the server in PEM, or put the CA into the trust store of the host; check the clock of the host too',
+    hint: 'give the CA of the server in PEM with --cacert FILE (setting service.caFile), or put the CA into the trust store of the host; check the clock of the host too',
   },
   'web.bad-authority': {
     kind: 'input',

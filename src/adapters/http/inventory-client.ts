@@ -193,7 +193,8 @@ function noResponse({ url }: HttpRequest, { kind, words, context }: NetworkError
   return new AttemptFailure({
     retries: retriesFor(kind),
     failure: inventoryFailure(code, `${url.origin} ${verdict}: ${words}`, {
-      context: { url: shown(url), ...context },
+      // Trust is a matter of the server alone, which the message names.
+      context: { ...(kind === 'untrusted' ? {} : { url: shown(url) }), ...context },
     }),
   });
 }
@@ -206,10 +207,16 @@ async function badResponse(request: HttpRequest, answer: HttpResponse): Promise<
       ? `it redirects to ${shownUrl(URL.parse(location ?? '', request.url.href) ?? '')}; use that as the URL`
       : wordsOfServiceError(await shortText(answer.body));
   const message = `${nameOf(request)} answered ${status}${said === '' ? '' : `: ${said}`}`;
+  const code = codeFor(status, answer);
   return new AttemptFailure({
     retries: retriesFor(status),
     notBefore: answer.retryAfter,
-    failure: inventoryFailure(codeFor(status, answer), message, {
+    failure: inventoryFailure(code, message, {
+      // Something was reached, so the network of this host is not the cause.
+      hint:
+        code === 'inventory.unreachable'
+          ? 'check the service (its pods and their logs), and the proxy or load balancer before it'
+          : undefined,
       context: { url: shown(request.url), status, ...hostStatusIn(said) },
     }),
   });
