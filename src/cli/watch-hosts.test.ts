@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
+import { webFailure } from '../adapters/http/failures.ts';
 import { seconds } from '../model/duration.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
-import { type HostOutcome, readHostStatus, statusUrlsIn, watchHost } from './watch-hosts.ts';
+import {
+  type HostOutcome,
+  readHostStatus,
+  requireAllInstalled,
+  statusUrlsIn,
+  watchHost,
+} from './watch-hosts.ts';
 
 const status = (change: Partial<RunStatus> = {}): RunStatus => ({
   v: 1,
@@ -77,7 +84,7 @@ describe('watchHost', () => {
     const { outcome, printed } = await watched([away, away, status(), away, status(), installed]);
     expect(outcome).toEqual({ kind: 'installed' });
     expect(printed).toEqual([
-      'm1: not reached yet: connect ECONNREFUSED',
+      'm1: no status yet: connect ECONNREFUSED',
       'm1: master, bootwright 1.1.0: 3 of 20 steps ended',
       'm1: image/write: Write the image',
       'm1: no answer: connect ECONNREFUSED',
@@ -138,6 +145,35 @@ describe('watchHost', () => {
 
   it('reports a failure when the time limit ends within the two minutes', async () => {
     expect((await watched([failed], seconds(10))).outcome).toMatchObject({ kind: 'failed' });
+  });
+});
+
+describe('requireAllInstalled', () => {
+  const failure = webFailure('web.unreachable', 'http://m1:9110/status cannot be reached: refused');
+  const unreached: HostOutcome = { kind: 'unreached', failure };
+  const unknown: HostOutcome = { kind: 'unknown', text: 'm2: image/write' };
+
+  it('throws the error of hosts that never served a status, with what serves it', async () => {
+    expect((await watched([failure], seconds(5))).outcome).toEqual(unreached);
+    expect(() => requireAllInstalled([unreached], seconds(20))).toThrow(
+      expect.objectContaining({
+        code: 'web.unreachable',
+        kind: 'remote',
+        message: `no status within 20 s: ${failure.message}`,
+        hint: expect.stringContaining('the agent runs with --status') as string,
+      }) as Error,
+    );
+  });
+
+  it('names an unreached host beside those that are not installed in time', () => {
+    expect(() => requireAllInstalled([unknown, unreached], seconds(20))).toThrow(
+      expect.objectContaining({
+        code: 'cli.not-installed-in-time',
+        message: `2 of 2 hosts are not installed within 20 s: m2: image/write; ${failure.message}`,
+        hint: expect.not.stringContaining('page') as string,
+      }) as Error,
+    );
+    expect(() => requireAllInstalled([{ kind: 'installed' }])).not.toThrow();
   });
 });
 

@@ -103,7 +103,9 @@ export type HostOutcome =
   | { readonly kind: 'installed' }
   | { readonly kind: 'failed'; readonly failure: AgentError }
   /** The watch ended before the run of the host. */
-  | { readonly kind: 'unknown'; readonly text: string };
+  | { readonly kind: 'unknown'; readonly text: string }
+  /** The host never served a status. */
+  | { readonly kind: 'unreached'; readonly failure: AgentError };
 
 /** Inputs of the watch of one host. */
 export interface HostWatch {
@@ -124,6 +126,7 @@ export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   const { name, read, clock, signal } = watch;
   let status: RunStatus | undefined;
   let lastError: string | undefined;
+  let lastFailure: AgentError | undefined;
   let failed: { readonly at: Millis; readonly failure: AgentError } | undefined;
   // Time of the last answer during the step that reboots the host: all other steps are done by
   // then.
@@ -133,8 +136,7 @@ export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   const onError = (error: string): void => {
     const isLeft = status?.running.some(({ step }) => step === 'finish/leave-host') === true;
     const away = isLeft ? 'no answer, and it was about to reboot' : 'no answer';
-    if (error !== lastError)
-      print([`${status === undefined ? 'not reached yet' : away}: ${error}`]);
+    if (error !== lastError) print([`${status === undefined ? 'no status yet' : away}: ${error}`]);
     lastError = error;
     if (isLeft) leftAt = Math.min(leftAt, clock.elapsed());
   };
@@ -157,14 +159,17 @@ export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
     const answer = await read().catch(asAgentError);
     // An aborted read says nothing about the host.
     if (isOver()) break;
-    if (answer instanceof AgentError) onError(plainLine(answer.message));
-    else if (onAnswer(answer)) return { kind: 'installed' };
+    if (answer instanceof AgentError) {
+      lastFailure = answer;
+      onError(plainLine(answer.message));
+    } else if (onAnswer(answer)) return { kind: 'installed' };
     if (isPast(leftAt)) return { kind: 'installed' };
     if (!isPast(failed?.at)) await clock.sleep(pause, signal).catch(() => undefined);
   }
-  return failed === undefined
-    ? { kind: 'unknown', text: `${name}: ${lastKnown(status, lastError)}` }
-    : { kind: 'failed', failure: failed.failure };
+  if (failed !== undefined) return { kind: 'failed', failure: failed.failure };
+  if (status === undefined && lastFailure !== undefined)
+    return { kind: 'unreached', failure: lastFailure };
+  return { kind: 'unknown', text: `${name}: ${lastKnown(status, lastError)}` };
 }
 
 function lastKnown(status: RunStatus | undefined, lastError: string | undefined): string {
@@ -172,15 +177,31 @@ function lastKnown(status: RunStatus | undefined, lastError: string | undefined)
     plainLine(wait === undefined ? step : `${step}, ${waitText(wait)}`),
   );
   const error = lastError === undefined ? [] : [lastError];
-  return [...(steps ?? ['never reached']), ...error].join('; ') || 'between two steps';
+  return [...(steps ?? ['no answer yet']), ...error].join('; ') || 'between two steps';
 }
 
-/** @throws AgentError `cli.not-installed`, `cli.not-installed-in-time` */
-function requireAllInstalled(outcomes: readonly HostOutcome[], limit: Millis = 0): void {
+const checkHost = 'check the address, and that the agent runs with --status (setting log.status)';
+
+/**
+ * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`; if no host has served a
+ * status, the error of the last request
+ */
+export function requireAllInstalled(outcomes: readonly HostOutcome[], limit: Millis = 0): void {
   const failed = outcomes.flatMap((one) => (one.kind === 'failed' ? [one.failure.message] : []));
   if (failed.length > 0) throw cliFailure('cli.not-installed', failed.join('; '));
+  const unreached = outcomes.flatMap((one) => (one.kind === 'unreached' ? [one.failure] : []));
+  const never = unreached.map(({ message }) => message);
+  const [first] = unreached;
+  if (first !== undefined && unreached.length === outcomes.length)
+    throw new AgentError(
+      { code: first.code, kind: first.kind, title: '', hint: checkHost },
+      `no status within ${renderDuration(limit)}: ${never.join('; ')}`,
+    );
   const unknown = outcomes.flatMap((one) => (one.kind === 'unknown' ? [one.text] : []));
-  if (unknown.length === 0) return;
-  const said = `${unknown.length} of ${outcomes.length} hosts are not installed within ${renderDuration(limit)}: ${unknown.join('; ')}`;
-  throw cliFailure('cli.not-installed-in-time', said);
+  const missing = [...unknown, ...never];
+  if (missing.length === 0) return;
+  const said = `${missing.length} of ${outcomes.length} hosts are not installed within ${renderDuration(limit)}: ${missing.join('; ')}`;
+  const next = 'watch the hosts again with a longer --timeout';
+  const hint = never.length === 0 ? next : `${checkHost}; ${next}`;
+  throw cliFailure('cli.not-installed-in-time', said, { hint });
 }

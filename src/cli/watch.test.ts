@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { inventoryFailure } from '../adapters/http/failures.ts';
 import { minutes } from '../model/duration.ts';
@@ -148,6 +148,13 @@ describe('followService with a service that refuses', () => {
   const untrusted = inventoryFailure('inventory.untrusted', 'self-signed certificate');
   const away = inventoryFailure('inventory.unreachable', 'connection refused');
 
+  const printed: string[] = [];
+  beforeEach(() => {
+    printed.length = 0;
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  });
+  afterEach(() => void vi.restoreAllMocks());
+
   /** Follows a service that returns these answers in order and repeats the last one. */
   async function followed(answers: readonly (ClusterOverview | Error)[], until?: string) {
     const clock = fakeClock();
@@ -185,6 +192,26 @@ describe('followService with a service that refuses', () => {
       expect(page).toMatchObject({ refusal, lastError: `${message}; ${refused.hint}` });
     },
   );
+
+  it('says of each error only what is true, and a final one once', async () => {
+    const context = { status: 503 };
+    const answered = inventoryFailure('inventory.unreachable', 'GET /c answered 503', {
+      context,
+      hint: 'check it',
+    });
+    await followed([away, answered, denied, untrusted, cluster, away]);
+    expect(printed).toEqual([
+      `note: not reached yet: connection refused; ${away.hint}\n`,
+      'note: GET /c answered 503; check it\n',
+      `note: token refused: GET /c answered 401: ***; ${denied.hint}\n`,
+      `note: self-signed certificate; ${untrusted.hint}\n`,
+      'note: the source of the page answers\n',
+      `note: no answer: connection refused; ${away.hint}\n`,
+    ]);
+    printed.length = 0;
+    await followed([untrusted], 'installed');
+    expect(printed).toEqual([]);
+  });
 
   it.each([denied, missing])('continues without --until: %s', async (refused) => {
     const { thrown, page } = await followed([refused]);

@@ -129,6 +129,8 @@ function printing(page: LivePage, mask: (text: string) => string): LivePage {
     update: (update) => {
       page.update(update);
       const { lines, lineCount } = page.state();
+      // Standard error says why there are no updates.
+      if (update.kind === 'source') printed = lineCount;
       const known = Math.max(0, lines.length - (lineCount - printed));
       for (const { at, source, level, text } of lines.slice(known)) {
         if (level === 'debug') continue;
@@ -295,16 +297,24 @@ export async function followService(following: Following): Promise<void> {
 }
 
 function onFailure({ page, mask, until }: Following, failure: AgentError, at: number): void {
-  const { code, hint } = failure;
+  const { code, hint, context } = failure;
   const message = mask(failure.message);
   const refusal = Object.hasOwn(refusals, code)
     ? refusals[code as keyof typeof refusals]
     : undefined;
-  printLastError(page, at, { lastError: mask(`${message}; ${hint}`), refusal });
+  const shown = { lastError: mask(`${message}; ${hint}`), refusal };
   const { answeredAt } = page.state();
-  if (refusal === undefined || at - (answeredAt ?? -Infinity) < refusesWithin) return;
-  if (code === 'inventory.not-found' && answeredAt !== undefined) endDeleted(page, at);
-  else if (until !== undefined) throw masked(failure, mask);
+  const isFinal = refusal !== undefined && at - (answeredAt ?? -Infinity) >= refusesWithin;
+  const isDeleted = code === 'inventory.not-found' && answeredAt !== undefined;
+  if (isFinal && !isDeleted && until !== undefined) {
+    // The command prints the failure itself.
+    page.update({ kind: 'source', at, ...shown });
+    throw masked(failure, mask);
+  }
+  const isUnreached = code === 'inventory.unreachable' && context['status'] === undefined;
+  const isNamed = code === 'inventory.untrusted' || (refusal === undefined && !isUnreached);
+  printLastError(page, at, shown, isNamed);
+  if (isFinal && isDeleted) endDeleted(page, at);
 }
 
 /** A failure with the secrets in its message masked. */
@@ -318,11 +328,15 @@ function endDeleted(page: LivePage, at: number): void {
   page.update({ kind: 'end', at, isGood: false, text, details });
 }
 
-/** Shows on the page and on standard error why there are no updates now. */
+/**
+ * Shows on the page and on standard error why there are no updates now.
+ * @param isNamed whether the text itself says what the source does, as with an answer of 503
+ */
 function printLastError(
   page: LivePage,
   at: number,
   { lastError: text, refusal }: Pick<PageState, 'lastError' | 'refusal'>,
+  isNamed = false,
 ): void {
   // Cut as on the page, so that the same text is printed once.
   const lastError = text === undefined ? undefined : plainLine(text, caps.text);
@@ -331,7 +345,9 @@ function printLastError(
   if (lastError !== before)
     printNote(
       'note',
-      lastError === undefined ? 'the source of the page answers' : `${away}: ${lastError}`,
+      lastError === undefined
+        ? 'the source of the page answers'
+        : `${isNamed ? '' : `${away}: `}${lastError}`,
     );
   page.update({ kind: 'source', at, lastError, refusal });
 }

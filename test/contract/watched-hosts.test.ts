@@ -44,7 +44,11 @@ describe.concurrent('watchHosts', () => {
 
   it.each<[string, RegExp, readonly object[]]>([
     ['cli.not-installed', /^127\.0\.0\.1:\d+ failed$/, [status('failed'), status('running')]],
-    ['cli.not-installed-in-time', /never reached; .*serves no status of a run$/, [{ run: 'r' }]],
+    [
+      'cli.status-not-found',
+      /^no status within 4 s: .* serves no status of a run$/,
+      [{ run: 'r' }],
+    ],
   ])('fails with %s: %s', async (code, message, served) => {
     // The whole limit passes: a busy machine needs the time to read each status once.
     const thrown: unknown = await watched(served, seconds(4)).catch((error: unknown) => error);

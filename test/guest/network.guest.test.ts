@@ -136,7 +136,7 @@ describe('a medium of bootwright media from a live ISO', () => {
   });
 
   it('is watched by one command from before its start to the end of its installation', () => {
-    expect(watched.printed).toMatch(/^\S+ 127\.0\.0\.1:\d+: not reached yet: /);
+    expect(watched.printed).toMatch(/^\S+ 127\.0\.0\.1:\d+: no status yet: /);
     expect(watched.printed).toMatch(/^\S+ 127\.0\.0\.1:\d+: image\/write: /m);
     expect(watched.exitCode).toBe(0);
   });
