@@ -1,6 +1,6 @@
 import type { FailureReport, RunEvent } from './events.ts';
 import type { JournalEntry } from './journal.ts';
-import { type Millis, renderDuration } from '../model/duration.ts';
+import { type Millis, renderDuration, unlimited } from '../model/duration.ts';
 
 /** A wait of a step. */
 export interface Waiting {
@@ -123,7 +123,7 @@ export const waitText = (
  * A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`.
  */
 export const renderWait = (wait: Omit<Waiting, 'since'>, waited: Millis, verb?: string): string =>
-  `${waitText(wait, verb)}, for ${renderDuration(waited)} of at most ${renderDuration(wait.limit)}`;
+  `${waitText(wait, verb)}, for ${renderDuration(waited)}${wait.limit < unlimited ? ` of at most ${renderDuration(wait.limit)}` : ''}`;
 
 function progressed(
   before: StepState,

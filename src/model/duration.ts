@@ -24,8 +24,9 @@ export function renderDuration(duration: Millis): string {
   if (duration < 1000) return `${Math.round(Math.max(0, duration))} ms`;
   const total = Math.round(duration / 1000);
   if (total < 60) return `${total} s`;
-  const minutesPart = Math.floor(total / 60);
-  if (minutesPart < 60) return withRest(`${minutesPart} min`, total % 60, 's');
+  if (total < 3600) return withRest(`${Math.floor(total / 60)} min`, total % 60, 's');
+  // Rounded: 24 h less the seconds of an earlier wait are not 23 h 59 min.
+  const minutesPart = Math.round(total / 60);
   return withRest(`${Math.floor(minutesPart / 60)} h`, minutesPart % 60, 'min');
 }
 

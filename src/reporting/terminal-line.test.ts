@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
-import { minutes, seconds } from '../model/duration.ts';
+import { minutes, seconds, unlimited } from '../model/duration.ts';
 import { progressed, started, waited, waiting } from '../../test/support/run-events.ts';
 import { terminalLineOf } from './terminal-line.ts';
 
@@ -20,6 +20,8 @@ describe('terminalLineOf', () => {
     expect(show(wait)).toBe(
       'Write the system  waits until it is so: it is held back, for 5 s of at most 20 min',
     );
+    const forever = waiting(step, 'it is held back', { waited: seconds(6), limit: unlimited });
+    expect(show(forever)).toBe('Write the system  waits until it is so: it is held back, for 6 s');
     expect(show(waited(step))).toBe('Write the system');
     expect(show(progressed(step, 'deploying x'))).toBe('Write the system  deploying x');
   });

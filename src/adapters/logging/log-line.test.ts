@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunEventBody } from '../../engine/events.ts';
+import { hours, minutes, seconds, unlimited } from '../../model/duration.ts';
 import { lineOf, renderPretty } from './log-line.ts';
 
 const failure = {
@@ -21,6 +22,15 @@ describe('lineOf', () => {
     [{ type: 'command.started', argv: ['a'] }, 'debug', 'command started'],
   ])('logs %o as %s: %s', (body, level, message) => {
     expect(lineOf(event(body))).toMatchObject({ at: 1000, level, message });
+  });
+
+  it.each([
+    [hours(24) - seconds(4), '24 h'],
+    [hours(2) + minutes(10), '2 h 10 min'],
+    [unlimited, undefined],
+  ])('logs a wait with the limit %d as %s', (limit, text) => {
+    const wait = { step: 'a/b', sentence: 's', status: 'x', waited: 1, limit };
+    expect(lineOf(event({ type: 'wait.updated', ...wait })).fields['limit']).toBe(text);
   });
 
   it('adds the fields of a note to its step', () => {

@@ -3,7 +3,7 @@
 import type { RunEvent } from '../../engine/events.ts';
 import { isFields } from '../../lib/fields.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { renderDuration } from '../../model/duration.ts';
+import { renderDuration, unlimited } from '../../model/duration.ts';
 
 /** Levels of the log. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -80,12 +80,13 @@ const spans: ReadonlySet<string> = new Set([
   'remaining',
 ]);
 
-/** Renders durations with a unit, and numbers without a fraction. */
+/** Renders durations with a unit, and numbers without a fraction; leaves out what is no limit. */
 const withUnits = (fields: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => {
       if (isFields(value)) return [name, withUnits(value)];
       if (typeof value !== 'number') return [name, value];
+      if (name === 'limit' && value >= unlimited) return [name, undefined];
       return [name, spans.has(name) ? renderDuration(value) : Math.round(value)];
     }),
   );
