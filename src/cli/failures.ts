@@ -10,7 +10,7 @@ export const cliFailures = {
   'cli.bundle-not-read': {
     kind: 'input',
     title: 'A file is not a readable bundle of logs',
-    hint: 'give the file that the line "logs: FILE" of a failed install names, or its line "next: … logs read FILE" in the lab, unchanged; of a controller_logs.tar.gz with a large must-gather, give the log alone: tar -xzf FILE assisted-installer-controller.logs',
+    hint: 'give the file that the line "logs: FILE" of a failed install names, or its line "next: … logs read FILE" in the lab, unchanged, or a folder above such files; of a controller_logs.tar.gz with a large must-gather, give the log alone: tar -xzf FILE assisted-installer-controller.logs',
   },
   'cli.bundle-not-written': {
     kind: 'host',
@@ -45,7 +45,7 @@ export const cliFailures = {
   'cli.not-installed-in-time': {
     kind: 'limit',
     title: 'A watched installation did not end in time',
-    hint: 'see on the page what it waits for; watch it again with a longer --timeout',
+    hint: 'see in the message what it waits for; watch it again with a longer --timeout',
   },
   'cli.old-node': {
     kind: 'unsupported',

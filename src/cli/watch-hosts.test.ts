@@ -170,7 +170,7 @@ describe('requireAllInstalled', () => {
       expect.objectContaining({
         code: 'cli.not-installed-in-time',
         message: `2 of 2 hosts are not installed within 20 s: m2: image/write; ${failure.message}`,
-        hint: expect.not.stringContaining('page') as string,
+        hint: expect.stringContaining('the agent runs with --status') as string,
       }) as Error,
     );
     expect(() => requireAllInstalled([{ kind: 'installed' }])).not.toThrow();
