@@ -201,6 +201,9 @@ export function requireAllInstalled(outcomes: readonly HostOutcome[], limit: Mil
   const missing = [...unknown, ...never];
   if (missing.length === 0) return;
   const said = `${missing.length} of ${outcomes.length} hosts are not installed within ${renderDuration(limit)}: ${missing.join('; ')}`;
-  const hint = never.length === 0 ? undefined : `${checkHost}; then watch the hosts again with a longer --timeout`;
+  const hint =
+    never.length === 0
+      ? undefined
+      : `${checkHost}; then watch the hosts again with a longer --timeout`;
   throw cliFailure('cli.not-installed-in-time', said, { hint });
 }

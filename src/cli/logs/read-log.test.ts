@@ -145,6 +145,14 @@ describe('readLog', () => {
     ]);
   });
 
+  it('shows no action for a program in a pod, which is started again', () => {
+    const lines = shown(
+      line(0, 'run started', { role: 'controller', version: '1.1.0' }),
+      line(1, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
+    );
+    expect(lines.slice(1)).toEqual([`stopped by SIGTERM ${at(1)}, 1 s after its begin`]);
+  });
+
   it('shows by which signal an agent was stopped and what it was waiting for', () => {
     expect(
       shown(
@@ -152,6 +160,7 @@ describe('readLog', () => {
         line(0, 'run started', { role: 'master', version: '1.1.0' }),
         line(1, 'step started', { step: 'a/b', title: 'Fetch it' }),
         line(2, 'waiting', { step: 'a/b', sentence: 'the service', status: '503', attempt: 2 }),
+        line(2, 'no log is kept', { level: 'warn', hint: 'mount it' }),
         line(3, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
       ),
     ).toEqual([
@@ -160,6 +169,7 @@ describe('readLog', () => {
       'next: run the same "podman run" line again; it resumes where it stopped',
       'in a/b, Fetch it',
       'a/b was waiting for the service: 503',
+      'warning: no log is kept',
     ]);
   });
 

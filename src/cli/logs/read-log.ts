@@ -99,7 +99,7 @@ export function readLog(text: string): LogDocument | undefined {
   const waits = waitsIn(lines);
   const hostStatus = state === 'stopped' ? hostStatusIn(lines) : undefined;
   const named = lines.findLast(({ hint }) => hint !== undefined)?.hint;
-  const stopped = state === 'stopped' && role !== 'controller' ? afterStop(lines) : undefined;
+  const stopped = state === 'stopped' ? afterStop(role, lines) : undefined;
   return {
     v: 1,
     role,
@@ -116,7 +116,7 @@ export function readLog(text: string): LogDocument | undefined {
     step: openStep(lines),
     waits,
     warnings: warningsIn(lines, failure),
-    hint: failure?.hint ?? operatorHint(waits) ?? named ?? stopped,
+    hint: failure?.hint ?? operatorHint(waits) ?? stopped ?? named,
   };
 }
 
@@ -134,8 +134,12 @@ const clusterEndIn = (lines: readonly Line[]): string | undefined =>
     .map(({ msg }) => /^the cluster is ((?:error|cancelled)\b.*)$/s.exec(msg)?.[1])
     .findLast((text) => text !== undefined);
 
-/** The next action after an agent was stopped: an agent reports its stop as a failure. */
-function afterStop(lines: readonly Line[]): string {
+/**
+ * The next action after an agent was stopped: an agent reports its stop as a failure. A program in
+ * a pod is started again by itself.
+ */
+function afterStop(role: string, lines: readonly Line[]): string | undefined {
+  if (/^(?:controller$|node-)/.test(role)) return undefined;
   const hostStatus = hostStatusIn(lines);
   if (hostStatus?.startsWith('resetting') === true)
     return 'boot this host from its installation medium again; the service has reset the cluster';

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path/posix';
+import { join } from 'node:path/posix';
 import { readBundle } from '../../adapters/bundle-file.ts';
 import { ownOrHost } from '../../adapters/host-root.ts';
 import { renderWait } from '../../engine/run-steps.ts';
@@ -48,11 +48,11 @@ export async function runLogsRead({ values, format }: FilesCall): Promise<number
 const rendered = (document: BundleDocument | LogDocument): string =>
   'files' in document ? renderBundle(document) : renderLog(document);
 
-/** Levels of folders that are searched: one for each host, and the folders on the host. */
-const deepest = 8;
+/** Maximum number of files and folders that are searched; a root of a host has more. */
 const mostSearched = 10_000;
 
 const bundleName = /^(?:(?:bundle|logs)-.*|controller[-_]logs)\.tar\.gz$/;
+const logName = /\.logs?$/;
 
 /**
  * The bundles below a folder, then the logs, each in the order of their paths, where the oldest
@@ -60,30 +60,27 @@ const bundleName = /^(?:(?:bundle|logs)-.*|controller[-_]logs)\.tar\.gz$/;
  */
 async function bundlesBelow(path: string): Promise<readonly string[] | undefined> {
   const root = await ownOrHost(path);
-  const read = (at: string) =>
-    readdir(join(root, at), { withFileTypes: true }).catch(() => undefined);
-  const [bundles, logs]: [string[], string[]] = [[], []];
-  let folders = [''];
+  const found: string[] = [];
+  const left = [''];
   let searched = 0;
-  for (let depth = 0; depth < deepest && folders.length > 0; depth += 1) {
-    const next: string[] = [];
-    for (const folder of folders) {
-      const entries = await read(folder);
-      if (folder === '' && entries === undefined) return undefined;
-      for (const entry of entries ?? []) {
-        searched += 1;
-        if (searched > mostSearched) break;
-        const at = join(folder, entry.name);
-        if (entry.isDirectory()) next.push(at);
-        else if (entry.isFile() && bundleName.test(entry.name)) bundles.push(at);
-        else if (entry.isFile() && /\.logs?$/.test(entry.name)) logs.push(at);
-      }
+  while (left.length > 0 && searched <= mostSearched) {
+    const folder = left.shift() ?? '';
+    const reading = readdir(join(root, folder), { withFileTypes: true });
+    const entries = await reading.catch(() => undefined);
+    if (folder === '' && entries === undefined) return undefined;
+    for (const entry of entries ?? []) {
+      searched += 1;
+      const at = join(folder, entry.name);
+      if (entry.isDirectory()) left.push(at);
+      const isNamed = bundleName.test(entry.name) || logName.test(entry.name);
+      if (entry.isFile() && isNamed) found.push(at);
     }
-    folders = next;
   }
   if (searched > mostSearched)
     printNote('warning', `${path} has more than ${mostSearched} files; not all were searched`);
-  return [...bundles.sort(), ...logs.sort()].map((at) => join(path, at));
+  const isLog = (at: string): boolean => logName.test(at);
+  found.sort();
+  return [...found.filter((at) => !isLog(at)), ...found.filter(isLog)].map((at) => join(path, at));
 }
 
 /**
@@ -98,10 +95,13 @@ async function documentsAt(
   // One after another: a bundle may take 64 MiB of memory.
   for (const path of paths) {
     const document = await documentOf(path).catch((failure: unknown) => {
-      if (bundleName.test(basename(path))) throw failure;
-      others.push(path);
+      if (!logName.test(path)) throw failure;
+      return undefined;
     });
-    if (document === undefined) continue;
+    if (document === undefined) {
+      others.push(path);
+      continue;
+    }
     const { run } = document;
     const isKnown = run !== '' && documents.some(([, known]) => known.run === run);
     if ('files' in document || !isKnown) documents.push([path, document]);
