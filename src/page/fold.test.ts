@@ -53,8 +53,8 @@ describe('pageAfter for events of an agent', () => {
       'image/write': { state: 'running', since: 20 },
     });
     expect(page.hosts[0]?.spans).toEqual([
-      { track: '', title: 'Title of disk/clean', work: 'prepare', from: 10, until: 20 },
-      { track: '', title: 'Title of image/write', work: 'write', from: 20 },
+      { track: '', title: 'Title of disk/clean', work: 'prepare', attempt: 1, from: 10, until: 20 },
+      { track: '', title: 'Title of image/write', work: 'write', attempt: 1, from: 20 },
     ]);
   });
 
@@ -172,6 +172,12 @@ describe('pageAfter for stages', () => {
   it('starts a stage at the time that the service reports', () => {
     const late = { ...stage(100, 'Rebooting'), since: 30 } as PageUpdate;
     expect(after(known, late).hosts[0]?.spans[0]?.from).toBe(30);
+  });
+
+  it('shows no role beside the first stage', () => {
+    const page = after(known, stage(1, 'Starting installation', 'master'));
+    expect(page.lines.map(({ text }) => text)).toEqual(['stage Starting installation']);
+    expect(page.hosts[0]?.stageInfo).toBe('');
   });
 
   it('logs every new text of a stage, but not new percentages', () => {

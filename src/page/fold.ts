@@ -91,10 +91,10 @@ const pageChanges: {
     return [{ lastError, refusal, answeredAt }, isNews ? line : undefined];
   },
   line: (_, line) => [{}, line],
-  end: ({ hosts }, { at, isGood, text, details }) => [
+  end: ({ hosts }, { at, isGood, text, details, notes }) => [
     {
       hosts: hosts.map((host) => ({ ...host, spans: closed(host.spans, at) })),
-      end: { at, isGood, text, details },
+      end: { at, isGood, text, details, notes },
     },
     { source: 'page', level: isGood ? 'info' : 'error', text },
   ],
@@ -183,6 +183,7 @@ function spansAfter({ rail, spans }: HostState, steps: RunSteps, event: RunEvent
         title,
         work: step.wait === undefined ? work : 'wait',
         from: at,
+        attempt: step.attempt,
       })),
   );
   const open = spans.findLast((span) => span.until === undefined && span.title === title);
@@ -210,8 +211,10 @@ const withSpan = (spans: readonly Span[], span: Span): readonly Span[] =>
 const failedStatuses: readonly string[] = ['error', 'cancelled', 'stopped'];
 
 function afterStage(before: HostState, update: Of<'stage'>): HostChange {
-  const { at, stage, info: stageInfo, status, since = at } = update;
-  const line = stageLine(before, update);
+  const { at, stage, status, since = at } = update;
+  // An agent reports its role as the text of its first stage, which says nothing here.
+  const stageInfo = update.info === before.role ? '' : update.info;
+  const line = stageLine(before, { ...update, info: stageInfo });
   const isReset =
     before.end?.isGood === false &&
     failedStatuses.includes(before.status) &&

@@ -73,6 +73,13 @@ describe('viewOf', () => {
       },
     ],
     [
+      'that repeats a request',
+      running('Installing', {
+        wait: { ...wait, sentence: 'the service', status: '503, attempt 4', attempt: 4 },
+      }),
+      { current: [{ detail: 'waits for the service: 503, attempt 4, at most 1 min' }] },
+    ],
+    [
       'in a wait step with another title',
       {
         ...running('Settle'),

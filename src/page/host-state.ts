@@ -1,5 +1,6 @@
-import type { StepState } from '../engine/run-steps.ts';
+import { type StepState, waitText } from '../engine/run-steps.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
+import type { Stage } from '../model/stage.ts';
 import { railSteps } from './rail.ts';
 import type { HostState, PageState, RailStep, Tone, Work } from './state.ts';
 
@@ -57,24 +58,35 @@ export function failedFirst(hosts: readonly HostState[]): readonly HostState[] {
   ];
 }
 
-/** The reason why hosts without a failure of their own were stopped. */
-export function stopReason({ hosts, cluster }: Pick<PageState, 'hosts' | 'cluster'>): string {
-  if (cluster.status === 'cancelled') return 'stopped because the installation was cancelled';
+/** Why the service ended the hosts without a failure of their own; empty if nothing is known. */
+export function stopCause({ hosts, cluster }: Pick<PageState, 'hosts' | 'cluster'>): string {
+  if (cluster.status === 'cancelled') return 'the installation was cancelled';
   const [first] = failedFirst(hosts).filter(hasFailed);
-  if (first !== undefined) return `stopped because ${first.name} failed`;
-  return cluster.status === 'error' ? 'stopped because the cluster failed' : 'stopped';
+  if (first !== undefined) return `${first.name} failed`;
+  return cluster.status === 'error' ? 'the cluster failed' : '';
+}
+
+/** Stages of a host that starts from its disk: it has no agent that the service could stop. */
+const stagesOnDisk: readonly string[] = [
+  'Rebooting',
+  'Waiting for ignition',
+  'Configuring',
+  'Joined',
+] satisfies readonly Stage[];
+
+/** The end of a host that did not fail by itself: it was stopped, or had left before. */
+export function stoppedText({ stage }: Pick<HostState, 'stage'>, cause: string): string {
+  if (stagesOnDisk.includes(stage))
+    return `rebooted into its disk${cause === '' ? '' : ` before ${cause}`}`;
+  return `stopped${cause === '' ? '' : ` because ${cause}`}`;
 }
 
 /**
  * Derives the view of a host from its state.
  * @param times of the same steps on other hosts
- * @param because the reason if it was stopped
+ * @param cause why the service ended hosts without a failure of their own
  */
-export function viewOf(
-  host: HostState,
-  times: StepTimes = new Map(),
-  because = 'stopped',
-): HostView {
+export function viewOf(host: HostState, times: StepTimes = new Map(), cause = ''): HostView {
   const active = railSteps(host.rail).filter(({ isActive }) => isActive);
   const isEnded = ({ id }: RailStep): boolean =>
     ['finished', 'reused', 'skipped'].includes(host.steps[id]?.state ?? '');
@@ -82,7 +94,7 @@ export function viewOf(
   const done = host.end?.isGood === true ? all : active.filter(isEnded).length;
   const current = currentSteps(host, active, times);
   return {
-    ...wordOf(host, current, because),
+    ...wordOf(host, current, stoppedText(host, cause)),
     current,
     done,
     all: active.length,
@@ -93,13 +105,13 @@ export function viewOf(
 function wordOf(
   { end, status, stage, steps }: HostState,
   current: readonly CurrentStep[],
-  because: string,
+  stopped: string,
 ): Pick<HostView, 'tone' | 'word'> {
-  if (end?.isStopped === true) return { tone: 'stopped', word: because };
+  if (end?.isStopped === true) return { tone: 'stopped', word: stopped };
   if (end !== undefined) return { tone: end.isGood ? 'good' : 'bad', word: end.text };
   if (status === 'error') return { tone: 'bad', word: 'failed' };
   if (status.includes('pending-user-action')) return { tone: 'bad', word: 'needs a person' };
-  if (status === 'cancelled' || status === 'stopped') return { tone: 'stopped', word: because };
+  if (status === 'cancelled' || status === 'stopped') return { tone: 'stopped', word: stopped };
   if (stage === 'Done') return { tone: 'good', word: 'Done' };
   const hasStarted = Object.keys(steps).length > 0;
   const word = stage || (hasStarted ? 'installing' : 'not started');
@@ -137,7 +149,9 @@ function currentStep(
   const attempt = state.attempt > 1 ? `attempt ${state.attempt}` : '';
   if (wait !== undefined) {
     const limit = wait.limit > 0 ? `at most ${renderDuration(wait.limit)}` : '';
-    const detail = joined([attempt, wait.status, limit]);
+    // The title of the step says what a poll waits for, but not what a request is sent to.
+    const status = wait.attempt === undefined ? wait.status : waitText(wait);
+    const detail = joined([attempt, status, limit]);
     return { title, detail, since: wait.since, tone: 'waiting' };
   }
   const ofStage = title === stage ? stageInfo : '';

@@ -1,6 +1,6 @@
 import { renderDuration } from '../model/duration.ts';
 import { hostSection, railLegend } from './host-section.ts';
-import { failedFirst, hasFailed, pageWord, stopReason, timesOf, viewOf } from './host-state.ts';
+import { failedFirst, hasFailed, pageWord, stopCause, timesOf, viewOf } from './host-state.ts';
 import { badge, clock, glyphs, html, type Html, timeSince } from './html.ts';
 import type { HostState, ObjectState, PageLine, PageState } from './state.ts';
 import { timelineSection } from './timeline.ts';
@@ -17,7 +17,7 @@ export interface PageSection {
 export function pageSections(page: PageState, now: number): readonly PageSection[] {
   const { hosts } = page;
   const times = timesOf(hosts);
-  const because = stopReason(page);
+  const cause = stopCause(page);
   return [
     { id: 'state', within: 'top', content: stateSection(page) },
     { id: 'last-error', within: 'intro', content: sourceSection(page) },
@@ -26,7 +26,7 @@ export function pageSections(page: PageState, now: number): readonly PageSection
     ...failedFirst(hosts).map((host) => ({
       id: `host-${hosts.indexOf(host) + 1}`,
       within: 'hosts',
-      content: hostSection(host, viewOf(host, times, because)),
+      content: hostSection(host, viewOf(host, times, cause)),
     })),
     { id: 'objects', within: 'cluster', content: objectsSection(page) },
     { id: 'faults', within: 'injected', content: faultsSection(page) },
@@ -51,7 +51,9 @@ function stateSection(page: PageState): Html {
       <h1 title="${title}">${title}</h1>
       <p class="facts">
         ${badge(tone, word)}<span>${done} of ${views.length} hosts done</span>${
-          cluster.status === '' ? undefined : html`<span>cluster ${cluster.status}</span>`
+          views.length === 0 ? undefined : html`<span>${percent} % of all steps</span>`
+        }${
+          cluster.status === '' ? undefined : html`<span>${serviceText(page)}</span>`
         }<span>${took}</span>${
           isUsualShown ? html`<span>usually about ${renderDuration(usual)}</span>` : undefined
         }
@@ -66,6 +68,17 @@ function stateSection(page: PageState): Html {
       ${percent} %
     </progress>`;
 }
+
+const overStatuses: readonly string[] = ['error', 'cancelled', 'installed'];
+
+/** Whether a host has failed, and the service shows neither that nor an end of the cluster. */
+const isUnheard = ({ hosts, cluster }: PageState): boolean =>
+  !['', ...overStatuses].includes(cluster.status) &&
+  hosts.some((host) => hasFailed(host) && host.status !== 'error');
+
+/** The cluster as the service sees it. */
+const serviceText = (page: PageState): string =>
+  isUnheard(page) ? 'the service has not heard of the failure' : `cluster ${page.cluster.status}`;
 
 function sourceSection({ lastError, answeredAt, refusal }: PageState): Html {
   if (lastError === undefined) return html``;
@@ -109,7 +122,7 @@ function failuresSection(page: PageState): Html {
       : html`<ul class="details">
           ${details.map((text) => html`<li>${text}</li>`)}
         </ul>`
-  }`;
+  }${(end?.notes ?? []).map((text) => html`<p class="none">${text}</p>`)}`;
 }
 
 function hostBox({ name, role, steps, failure }: HostState): readonly FailureBox[] {
@@ -132,7 +145,8 @@ function clusterBox({ cluster, objects }: PageState): readonly FailureBox[] {
   const { status, info, logs = '' } = cluster;
   if (status !== 'error') return [];
   const bad = objects.filter(({ kind, tone }) => operatorKinds.has(kind) && tone === 'bad');
-  const [first] = bad;
+  // The service has the ClusterVersion among the operators, for which it only waits.
+  const first = bad.find(({ name }) => name !== 'ClusterVersion');
   const next =
     first === undefined
       ? 'oc get clusterversion,clusteroperators'
@@ -163,38 +177,41 @@ const kindOrder = [
 /** Maximum number of listed objects of a kind; the rest is a count. */
 const OBJECTS_LISTED = 40;
 
-function objectsSection({ objects, cluster, end }: PageState): Html {
-  const { status, info } = cluster;
+function objectsSection(page: PageState): Html {
+  const { objects, cluster, end } = page;
+  const { status } = cluster;
+  const info = isUnheard(page) ? 'The service has not heard of the failure.' : cluster.info;
   const word = pageWord({ end: undefined, hosts: [], cluster, lastError: undefined });
-  const isOver = ['error', 'cancelled', 'installed'].includes(status);
+  const isOver = overStatuses.includes(status);
   const outcome = isOver ? html`<p>${badge(word.tone, `cluster ${status}`)}</p>` : undefined;
   const kinds = [...new Set([...kindOrder, ...objects.map(({ kind }) => kind)])];
   const groups = kinds
     .map((kind) => objects.filter((one) => one.kind === kind))
     .filter(({ length }) => length > 0)
-    .map(kindGroup);
+    .map((group) => kindGroup(group, end !== undefined));
   return html`${outcome}${info === '' ? undefined : html`<p class="none">${info}</p>`}${
     groups.length === 0
-      ? html`<p class="none">No object of the cluster${end === undefined ? ' yet' : ''}.</p>`
+      ? html`<p class="none">
+          No API server of the cluster ${end === undefined ? 'has been seen yet' : 'was seen'}.
+        </p>`
       : html`<div class="kinds" tabindex="0" role="region" aria-label="Objects of the cluster">
           ${groups}
         </div>`
   }`;
 }
 
-function kindGroup(objects: readonly ObjectState[]): Html {
+/** A list of objects of a kind; after the end, none of them is shown as in progress. */
+function kindGroup(objects: readonly ObjectState[], hasEnded: boolean): Html {
   const good = objects.filter(({ tone }) => tone === 'good').length;
   const rest = objects.length - OBJECTS_LISTED;
   return html`<h3>${objects[0]?.kind} <small>${good} of ${objects.length}</small></h3>
     <ul class="objects">
-      ${objects
-        .slice(-OBJECTS_LISTED)
-        .map(
-          ({ name, state, tone }) =>
-            html`<li class="is-${tone}">
-              <i aria-hidden="true">${glyphs[tone]}</i> <b>${name}</b> <small>${state}</small>
-            </li>`,
-        )}${rest > 0 ? html`<li><small>and ${rest} before these</small></li>` : undefined}
+      ${objects.slice(-OBJECTS_LISTED).map(({ name, state, tone: last }) => {
+        const tone = hasEnded && (last === 'busy' || last === 'waiting') ? 'idle' : last;
+        return html`<li class="is-${tone}">
+          <i aria-hidden="true">${glyphs[tone]}</i> <b>${name}</b> <small>${state}</small>
+        </li>`;
+      })}${rest > 0 ? html`<li><small>and ${rest} before these</small></li>` : undefined}
     </ul>`;
 }
 
@@ -202,7 +219,7 @@ function kindGroup(objects: readonly ObjectState[]): Html {
 const faultsSection = ({ faults, startedAt }: PageState): Html =>
   faults.length === 0
     ? html``
-    : html`<h2>Faults</h2>
+    : html`<h2>Faults that the lab injects</h2>
         <ul class="objects">
           ${faults.map(({ at, where, what, times }) => {
             const count = times > 1 ? `, ${times} times` : '';

@@ -123,6 +123,40 @@ describe('a failed installation', () => {
     expect(text).not.toMatch(/etcd never|operator etcd/);
   });
 
+  it('says that a host had rebooted before another one failed', () => {
+    const text = textOf(
+      pageAfterAll(
+        ...['m1', 'm2'].map(host),
+        { kind: 'stage', at: 1, host: 'm1', stage: 'Rebooting', info: '', status: 'installing' },
+        failed,
+        { ...failed, host: 'm1', isStopped: true, text: 'rebooted', failure: undefined },
+      ),
+    );
+    expect(text).toContain('m1 master ■ rebooted into its disk before m2 failed');
+    expect(text).not.toContain('stopped because');
+  });
+
+  it('says that the service has not heard of a failure', () => {
+    const cluster = { at: 1, status: 'installing', info: 'Installation in progress' } as const;
+    const unheard = [host('m2'), { kind: 'cluster', ...cluster }, failed] as const;
+    const text = textOf(pageAfterAll(...unheard));
+    expect(text).toContain('the service has not heard of the failure');
+    expect(text).not.toMatch(/cluster installing|in progress/);
+    const stage = { kind: 'stage', at: 3, host: 'm2', stage: '', info: '' } as const;
+    expect(textOf(pageAfterAll(...unheard, { ...stage, status: 'error' }))).toContain(
+      'cluster installing',
+    );
+  });
+
+  it('shows notes beside the failure, and no object as in progress', () => {
+    const notes = ['it needs no reset'];
+    const end = { kind: 'end', at: 3, isGood: false, text: 'failed', details: [], notes } as const;
+    const text = textOf(pageAfterAll(operator('etcd', 'waiting'), end));
+    expect(text).toContain('it needs no reset');
+    expect(text).toContain('○ etcd waiting');
+    expect(textOf(pageAfterAll(operator('etcd', 'waiting')))).toContain('◐ etcd waiting');
+  });
+
   it('lists the failed host first and the others as stopped because of it', () => {
     const stopped = { ...failed, at: 1, host: 'm1', isStopped: true, text: 'stopped' } as const;
     const shown = pageAfterAll(
@@ -145,7 +179,7 @@ describe('a failed installation', () => {
 it('a page has the heading Faults only if there are faults', () => {
   expect(textOf(pageAfterAll())).not.toContain('Faults');
   const fault: PageUpdate = { kind: 'fault', at: 1, where: 'm2', what: 'power-loss' };
-  expect(textOf(pageAfterAll(fault))).toContain('Faults ✕ m2 power-loss');
+  expect(textOf(pageAfterAll(fault))).toContain('Faults that the lab injects ✕ m2 power-loss');
 });
 
 it('html escapes texts and inserts nested HTML unchanged', () => {

@@ -169,7 +169,12 @@ describe('updatesOf', () => {
     );
     expect(shown.cluster.info).toBe('Installation in progress: Waiting for cluster operators');
     expect(shown.objects).toMatchObject([
-      { kind: 'Operator', name: 'cvo', state: 'progressing: Working: 80%', tone: 'busy' },
+      {
+        kind: 'Operator',
+        name: 'ClusterVersion',
+        state: 'progressing: Working: 80%',
+        tone: 'busy',
+      },
       { name: 'console', state: 'not reported', tone: 'waiting' },
     ]);
   });

@@ -48,7 +48,13 @@ function endOf(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
 function operatorUpdate({ name, status, statusInfo }: MonitoredOperator, at: number): PageUpdate {
   const word = status === '' ? 'not reported' : status;
   const state = statusInfo === '' ? word : `${word}: ${statusInfo}`;
-  return { kind: 'object', at, object: { kind: 'Operator', name, state, tone: tones[status] } };
+  // The service has the ClusterVersion among the operators.
+  const known = name === 'cvo' ? 'ClusterVersion' : name;
+  return {
+    kind: 'object',
+    at,
+    object: { kind: 'Operator', name: known, state, tone: tones[status] },
+  };
 }
 
 function hostUpdates(

@@ -34,6 +34,8 @@ export interface Span {
   readonly track: string;
   readonly title: string;
   readonly work: Work;
+  /** The attempt of a step that may be tried several times. */
+  readonly attempt?: number | undefined;
   /** Milliseconds since the epoch, like all times here. */
   readonly from: number;
   readonly until?: number | undefined;
@@ -122,6 +124,8 @@ export interface PageEnd {
   readonly isGood: boolean;
   readonly text: string;
   readonly details: readonly string[];
+  /** What to know beside the failure. */
+  readonly notes?: readonly string[] | undefined;
 }
 
 /** The cluster at the service. */

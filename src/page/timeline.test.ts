@@ -98,6 +98,24 @@ describe('timelineOf', () => {
     expect(second).toContain('<title>end: failed, as expected</title>');
   });
 
+  it('numbers the attempts of a step, and says what a row is', () => {
+    const write = { ...span('write', 0, 10), title: 'Write', attempt: 1 };
+    const spans = [write, { ...write, attempt: 2, from: 10, until: 20 }, span('wait', 60, 100)];
+    const page = { ...emptyPage('', '', 0), hosts: [host(spans, 100)] };
+    expect(timelineOf(page, 100).longest.map(({ title }) => title)).toEqual([
+      ...['wait 60', 'Write, attempt 1', 'Write, attempt 2'],
+    ]);
+    const text = timelineSection(page, 100).text;
+    expect(text).toContain('<title>m1: nothing known for 40 ms of 100 ms</title>');
+    expect(text).toContain('<title>Write, attempt 2, 10 ms</title>');
+  });
+
+  it('marks no failed end on a host that is a node', () => {
+    const end = { at: 100, isGood: false, text: 'failed', details: [] };
+    const page = { ...emptyPage('', '', 0), hosts: [host([span('write', 0, 40)], 90)], end };
+    expect(timelineSection(page, 100).text).not.toContain('end: failed');
+  });
+
   it('marks faults and objects that became good', () => {
     const objects = [
       { kind: 'Node', name: 'm1', state: 'Ready', tone: 'good', at: 7, goodAt: 7 },

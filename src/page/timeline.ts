@@ -1,5 +1,5 @@
 import { type Millis, renderDuration } from '../model/duration.ts';
-import { stopReason } from './host-state.ts';
+import { stopCause, stoppedText } from './host-state.ts';
 import { html, type Html } from './html.ts';
 import type { HostState, PageState, Span, Work } from './state.ts';
 
@@ -29,20 +29,32 @@ export function timelineOf(page: PageState, now: number) {
   const from = Math.min(startedAt, ...starts);
   const until = Math.max(end?.at ?? now, startedAt + 1, ...starts);
   const longest = page.hosts.flatMap(({ name, spans }) =>
-    spans.map((span) => ({ ...span, host: name, took: (span.until ?? until) - span.from })),
+    spans.map((span) => ({
+      ...span,
+      title: titleOf(span, spans),
+      host: name,
+      took: (span.until ?? until) - span.from,
+    })),
   );
-  const because = stopReason(page);
+  const cause = stopCause(page);
   return {
     from,
     until,
     hosts: page.hosts.map((host) => ({
       ...hostTimeline(host, from, until),
-      stopped: host.end?.isStopped === true ? because : undefined,
+      isGood: host.end?.isGood === true,
+      stopped: host.end?.isStopped === true ? stoppedText(host, cause) : undefined,
     })),
     moments: momentsOf(page),
     /** The longest spans first. */
     longest: longest.toSorted((one, other) => other.took - one.took).slice(0, LONGEST_SHOWN),
   };
+}
+
+/** The title of a span; of several attempts, each has its number. */
+function titleOf({ title, attempt }: Span, spans: readonly Span[]): string {
+  const isRepeated = spans.some((one) => one.title === title && one.attempt !== attempt);
+  return isRepeated && attempt !== undefined ? `${title}, attempt ${attempt}` : title;
 }
 
 function hostTimeline({ name, spans, end }: HostState, from: number, until: number) {
@@ -145,7 +157,9 @@ interface RowParts {
   readonly content: readonly Html[];
   readonly rows?: number;
   readonly end?: string;
-  /** The reason why a host was stopped: the end of the installation is not its own failure. */
+  /** True for a host that is a node, which the end of the installation does not concern. */
+  readonly isGood?: boolean;
+  /** The end of a host that did not fail by itself. */
   readonly stopped?: string | undefined;
 }
 
@@ -154,10 +168,10 @@ function row(
   timeline: Timeline,
   name: string,
   label: string,
-  { content, rows = 1, end = '', stopped }: RowParts,
+  { content, rows = 1, end = '', isGood = false, stopped }: RowParts,
 ): Html {
   const height = rows * ROW_HEIGHT;
-  const bad = timeline.moments.filter(({ isBad }) => isBad);
+  const bad = timeline.moments.filter((one) => one.isBad && !(isGood && 'isEnd' in one));
   const marks = bad.map((moment) => {
     const isStopped = 'isEnd' in moment && stopped !== undefined;
     const kind = isStopped ? 'mark-stopped' : 'mark-bad';
@@ -173,7 +187,7 @@ function row(
 }
 
 function hostRow(
-  { name, tracks, took, shares, stopped }: Timeline['hosts'][number],
+  { name, tracks, took, shares, isGood, stopped }: Timeline['hosts'][number],
   timeline: Timeline,
 ): Html {
   const times = kinds
@@ -181,29 +195,33 @@ function hostRow(
     .map((kind) => `${workWords[kind]} ${renderDuration(shares[kind])}`);
   // Below the bars, so that time without information is visible up to the end of the host.
   const { from } = timeline;
-  const whole = {
-    work: 'idle',
-    title: workWords.idle,
-    from,
-    until: from + took,
-    track: '',
-  } as const;
-  const content = tracks.flatMap((spans, index) =>
-    [whole, ...spans].map((span) => bar(span, index, timeline)),
-  );
+  const whole = { work: 'idle', from, until: from + took } as const;
+  const idle = `${name}: ${workWords.idle} for ${renderDuration(shares.idle)} of ${renderDuration(took)}`;
+  const content = tracks.flatMap((spans, index) => [
+    bar(whole, shares.idle > 0 ? idle : `${name}: ${renderDuration(took)}`, index, timeline),
+    ...spans.map((span) => bar(span, spanTitle(span, spans, timeline.until), index, timeline)),
+  ]);
   const label = [`${name}: ${times.join(', ')}`, ...(stopped === undefined ? [] : [stopped])];
   const rows = Math.max(1, tracks.length);
   return row(timeline, name, label.join(', '), {
     content,
     rows,
     end: renderDuration(took),
+    isGood,
     stopped,
   });
 }
 
-function bar(span: Omit<Span, 'work'> & { work: Kind }, index: number, of: Timeline): Html {
-  const { track, title, work, from, until = of.until } = span;
+function spanTitle(span: Span, spans: readonly Span[], end: number): string {
+  const { track, from, until = end } = span;
   const where = track === '' ? '' : `${track}: `;
+  return `${where}${titleOf(span, spans)}, ${renderDuration(until - from)}`;
+}
+
+type Bar = Pick<Span, 'from' | 'until' | 'isBad'> & { readonly work: Kind };
+
+function bar(span: Bar, title: string, index: number, of: Timeline): Html {
+  const { work, from, until = of.until } = span;
   const isOpen = span.until === undefined ? ' is-open' : '';
   const isBad = span.isBad === true ? ' is-bad' : '';
   return html`<rect
@@ -213,7 +231,7 @@ function bar(span: Omit<Span, 'work'> & { work: Kind }, index: number, of: Timel
     width="${percentOf(of, Math.max(0, until - from))}"
     height="${BAR_HEIGHT}"
     rx="2"
-    ><title>${where}${title}, ${renderDuration(until - from)}</title></rect
+    ><title>${title}</title></rect
   >`;
 }
 
@@ -227,7 +245,7 @@ function clusterRow(timeline: Timeline): Html | undefined {
       ><title>${text}, after ${renderDuration(after)}</title></circle
     >`;
   });
-  const label = `${good.length} objects of the cluster became well`;
+  const label = `${good.length} ${good.length === 1 ? 'object' : 'objects'} of the cluster became available`;
   return row(timeline, 'cluster', label, { content });
 }
 
