@@ -1,5 +1,6 @@
 // The units of the bootstrap host that start a cluster, as in openshift/installer.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Machine } from '../host/machine.ts';
 import type { UnitBehaviour } from '../host/units.ts';
 import type { ClusterEvent } from './cluster-state.ts';
 import type { ClusterWork } from './site.ts';
@@ -12,7 +13,7 @@ export function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => 
     become('active');
     const { bootkubeCrashes = false, bootkubeFails = 0 } = work.plan;
     if (bootkubeCrashes || bootkubeFails > 0) work.strike('bootkube.service fails');
-    if (bootkubeCrashes) return crash(become, signal);
+    if (bootkubeCrashes) return crash(work.bootstrap, become, signal);
     await fail(work, { unit: 'bootkube.service', times: bootkubeFails, become, signal });
     emit({ kind: 'bootkube-started' });
   });
@@ -76,13 +77,44 @@ async function fail(
  */
 const START_LIMIT = 5;
 
-/** The states of a unit that fails at each start: `auto-restart`, and in the end `failed`. */
-const crash: UnitBehaviour = async (become, signal) => {
+/**
+ * bootkube fails at each start: `auto-restart`, and in the end `failed`. Its lines are those of a
+ * release whose images do not fit its bootkube.sh (okd-project/okd, issue 2293), and systemd's.
+ */
+async function crash(
+  { journal }: Pick<Machine, 'journal'>,
+  become: Become,
+  signal: AbortSignal,
+): Promise<void> {
+  const log = (...lines: readonly string[]): void => {
+    const unit = 'bootkube.service';
+    journal.push(...lines.map((text) => ({ at: Date.now(), unit, text })));
+  };
+  const logFailure = (): void => {
+    log(
+      'Started Bootstrap a Kubernetes cluster.',
+      'Rendering Kubernetes API server core manifests...',
+      'Error: unknown flag: --operand-kubernetes-version',
+      'bootkube.service: Main process exited, code=exited, status=1/FAILURE',
+      "bootkube.service: Failed with result 'exit-code'.",
+    );
+  };
   for (let restarts = 1; restarts < START_LIMIT; restarts += 1) {
     await sleep(RUNS_MILLIS, undefined, { signal });
+    logFailure();
     become('activating', { sub: 'auto-restart', result: 'exit-code', restarts: restarts - 1 });
-    await sleep(RUNS_MILLIS, undefined, { signal });
+    await sleep(RESTART_MILLIS, undefined, { signal });
+    log(
+      `bootkube.service: Scheduled restart job, restart counter is at ${restarts}.`,
+      'Stopped Bootstrap a Kubernetes cluster.',
+    );
     become('active', { restarts });
   }
+  logFailure();
+  log(
+    'bootkube.service: Start request repeated too quickly.',
+    "bootkube.service: Failed with result 'exit-code'.",
+    'Failed to start Bootstrap a Kubernetes cluster.',
+  );
   become('failed', { result: 'start-limit-hit', restarts: START_LIMIT - 1 });
-};
+}

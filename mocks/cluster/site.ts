@@ -51,7 +51,7 @@ export interface ClusterSite {
   readonly kube: Kube;
   readonly invoker: Invoker;
   /** The bootstrap host: its files, and its started units. */
-  readonly bootstrap: Pick<Machine, 'files' | 'units'>;
+  readonly bootstrap: Pick<Machine, 'files' | 'units' | 'journal'>;
   readonly store: InventoryStore;
   /** Registries and machines of a layered cluster. */
   readonly layered?: LayeredSite | undefined;

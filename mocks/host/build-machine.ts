@@ -74,6 +74,7 @@ export function buildMachine(
     writer: { ...plan.write },
     ran: [],
     unknown: [],
+    journal: [],
     locks: new Set(),
     images: noImages(network),
     deployments: new Map(),

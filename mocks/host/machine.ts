@@ -87,6 +87,8 @@ export interface Machine {
   readonly ran: RanCommand[];
   /** Commands without a stand-in; a test expects none. */
   readonly unknown: string[];
+  /** The journal, oldest entry first; the kernel's entries have the unit `kernel`. */
+  readonly journal: { readonly at: number; readonly unit: string; readonly text: string }[];
   /** Names of the held locks. */
   readonly locks: Set<string>;
   readonly units: Units;

@@ -195,7 +195,10 @@ function mergeTables({
 
 const numberOf = ({ entry }: Device): number => entry?.number ?? 0;
 
-async function copy({ machine, call }: Write, source: AsyncIterable<ReadSoFar>): Promise<void> {
+async function copy(
+  { machine, call, disk }: Write,
+  source: AsyncIterable<ReadSoFar>,
+): Promise<void> {
   const { writer } = machine;
   const [failsAt] = writer.failsAtPercent;
   let lineDue = 0;
@@ -203,12 +206,28 @@ async function copy({ machine, call }: Write, source: AsyncIterable<ReadSoFar>):
     const percent = read.total === undefined ? 0 : Math.floor((read.bytes * 100) / read.total);
     if (failsAt !== undefined && percent >= failsAt) {
       writer.failsAtPercent = writer.failsAtPercent.slice(1);
+      logWriteError(machine, disk, read.bytes);
       throw new Error('Input/output error (os error 5)');
     }
     if (Date.now() < lineDue && percent < 100) continue;
     lineDue = Date.now() + writer.lineMillis / 2;
     call.err(`${progressLine(read, percent)}\n`);
   }
+}
+
+/** What the kernel logs of a disk that refuses a write (block/blk-mq.c, drivers/scsi, fs/buffer.c). */
+function logWriteError({ journal }: Machine, { kname }: Device, bytes: number): void {
+  const page = Math.floor(bytes / 4096);
+  const lines = [
+    `sd 0:0:0:0: [${kname}] tag#12 FAILED Result: hostbyte=DID_OK driverbyte=DRIVER_OK cmd_age=2s`,
+    `sd 0:0:0:0: [${kname}] tag#12 Sense Key : Hardware Error [current]`,
+    `sd 0:0:0:0: [${kname}] tag#12 Add. Sense: Internal target failure`,
+    `I/O error, dev ${kname}, sector ${page * 8} op 0x1:(WRITE) flags 0x4800 phys_seg 128 prio class 2`,
+    `Buffer I/O error on dev ${kname}, logical block ${page}, lost async page write`,
+  ];
+  journal.push(
+    ...lines.map((text) => ({ at: Date.now(), unit: 'kernel', text: `kernel: ${text}` })),
+  );
 }
 
 function progressLine({ bytes, total }: ReadSoFar, percent: number): string {

@@ -55,9 +55,17 @@ const flock: Program = async ({ locks }, call) => {
   return 0;
 };
 
-/** The journal entries that a log gathering finds. */
-const journalctl: Program = ({ hostname }, call) =>
-  print(call, `2026-01-01T00:00:00+00:00 ${hostname} lab[1]: nothing was logged\n`);
+/** The entries of units, or with `--dmesg` of the kernel. */
+const journalctl: Program = ({ hostname, journal }, call) => {
+  const words = sortWords(call.argv.slice(1), ['--unit', '--lines', '--output']);
+  const units = words.has('--dmesg') ? ['kernel'] : words.all('--unit');
+  const isBare = words.all('--output').includes('cat');
+  const lines = journal
+    .filter(({ unit }) => units.includes(unit))
+    .map(({ at, text }) => (isBare ? text : `${new Date(at).toISOString()} ${hostname} ${text}`));
+  if (lines.length === 0) return isBare ? 0 : print(call, '-- No entries --\n');
+  return print(call, lines.map((line) => `${line}\n`).join(''));
+};
 
 const free: Program = (_machine, call) =>
   print(

@@ -84,7 +84,9 @@ describe('cluster/wait-for-bootkube', () => {
     const clock = fakeClock();
     const host = bootstrapHost()
       .on(['journalctl', '--unit', 'bootkube.service', rest])
-      .prints('Starting etcd\nerror: manifest 99_bad.yaml: no kind\n');
+      .prints(
+        'Starting etcd\nerror: manifest 99_bad.yaml: no kind\nbootkube.service: Main process exited\n',
+      );
     host
       .on(['systemctl', 'show', rest])
       .prints(unitProperties('failed', { sub: 'failed', result }));

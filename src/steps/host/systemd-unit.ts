@@ -158,10 +158,12 @@ export async function describeGivenUp(
   signal: AbortSignal,
 ): Promise<{ readonly message: string; readonly context: FailureContext }> {
   const lines = await lastLines(host, unit, signal);
-  const last = lines.slice(-shownLines).join(' | ').slice(-shownLength);
+  // systemd's own lines about the unit say no more than the result.
+  const own = lines.filter((line) => !line.startsWith(`${unit}: `));
+  const last = (own.length === 0 ? lines : own).slice(-shownLines).join(' | ').slice(-shownLength);
   return {
     message: `${unit} failed (${result}) and is not started again${last === '' ? '' : `: ${last}`}`,
-    context: { unit, result, log: lines.join('\n').slice(-2 * shownLength) },
+    context: { unit, result, log: last },
   };
 }
 
