@@ -8,6 +8,7 @@ describe('a fault plan', () => {
     const plan = faultPlan([Fault.parse({ kind: 'status', status: 503, on: '^GET /ignition' })]);
     expect(plan.decide(get('/cluster'))).toBeUndefined();
     expect(plan.decide(get('/ignition'))).toMatchObject({ kind: 'status', status: 503 });
+    expect(plan.struck).toMatchObject([{ what: 'answers 503 to GET /ignition' }]);
   });
 
   it('ends after its duration, counted from the first hit', () => {
@@ -26,6 +27,7 @@ describe('a fault plan', () => {
     expect(plan.decide(get('/'))).toMatchObject({ kind: 'cut', atPercent: 40 });
     expect(plan.decide(get('/'))).toBeUndefined();
     expect(plan.hits()).toBe(1);
+    expect(plan.struck.map(({ what }) => what)).toEqual(['cuts its answer to GET / at 40 %']);
   });
 
   it('begins with the request whose body matches `from`', () => {

@@ -84,7 +84,7 @@ export function faultPlan(faults: readonly Fault[], now: () => number = Date.now
       const hit = planned.find((one) => strikes(one, request, now()));
       if (hit === undefined) return undefined;
       hit.hits += 1;
-      struck.push({ at: now(), what: `${hit.fault.kind} for ${lineOf(request)}` });
+      struck.push({ at: now(), what: strikeText(hit.fault, lineOf(request)) });
       return hit.fault;
     },
     /** Number of requests hit so far. */
@@ -93,6 +93,21 @@ export function faultPlan(faults: readonly Fault[], now: () => number = Date.now
 }
 
 const plannedFault = (fault: Fault): Planned => ({ fault, begun: undefined, hits: 0 });
+
+function strikeText(fault: Fault, request: string): string {
+  switch (fault.kind) {
+    case 'status':
+      return `answers ${fault.status} to ${request}`;
+    case 'slow':
+      return `answers ${fault.delaySeconds} s later to ${request}`;
+    case 'hang':
+      return `does not answer to ${request}`;
+    case 'refuse':
+      return `refuses connections for ${fault.forSeconds} s from ${request} on`;
+    case 'cut':
+      return `cuts its answer to ${request} at ${fault.atPercent} %`;
+  }
+}
 
 const lineOf = ({ method, path }: FaultyRequest): string => `${method} ${path}`;
 
