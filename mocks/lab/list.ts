@@ -1,8 +1,8 @@
 import { renderDuration, seconds } from '../../src/model/duration.ts';
 import { outcomeWords } from './report.ts';
-import { DEFAULT_SCENARIO, type Scenario } from './scenario.ts';
+import { DEFAULT_SCENARIO, type Scenario, symptoms } from './scenario.ts';
 
-type Listed = Pick<Scenario, 'title' | 'description' | 'usualSeconds' | 'expect'>;
+type Listed = Pick<Scenario, 'title' | 'description' | 'symptom' | 'usualSeconds' | 'expect'>;
 
 /** A scenario's title, expected end and duration. */
 export function listed(name: string, scenario: Listed): string {
@@ -17,19 +17,22 @@ export function listed(name: string, scenario: Listed): string {
   ].join('\n');
 }
 
-/**
- * Groups scenarios by their expected end, with a heading for each group; leaves out empty groups.
- */
+/** Groups the scenarios that succeed, and those that fail by symptom; leaves out empty groups. */
 export function grouped<S extends Listed>(
   scenarios: readonly (readonly [string, S])[],
 ): readonly { readonly heading: string; readonly scenarios: readonly (readonly [string, S])[] }[] {
   const isInstalled = ({ expect: { outcome, clusterStatus = 'installed' } }: Listed): boolean =>
     outcome === 'installed' && clusterStatus === 'installed';
-  const well = scenarios.filter(([, scenario]) => isInstalled(scenario));
-  const badly = scenarios.filter(([, scenario]) => !isInstalled(scenario));
+  const fail = scenarios.filter(([, scenario]) => !isInstalled(scenario));
   return [
-    { heading: 'Installations that succeed', scenarios: well },
-    { heading: 'Installations that fail, by symptom', scenarios: badly },
+    {
+      heading: 'Installations that succeed',
+      scenarios: scenarios.filter(([, scenario]) => isInstalled(scenario)),
+    },
+    ...symptoms.map((symptom) => ({
+      heading: `Installations that fail: ${symptom}`,
+      scenarios: fail.filter(([, scenario]) => scenario.symptom === symptom),
+    })),
   ].filter((group) => group.scenarios.length > 0);
 }
 
@@ -38,5 +41,5 @@ function endOf({ expect: { outcome, clusterStatus = 'installed', hosts } }: List
   const failures = Object.entries(hosts).flatMap(([host, { failure }]) =>
     failure === undefined ? [] : [`${host} by ${failure}`],
   );
-  return [outcomeWords({ outcome, clusterStatus }), ...failures].join(', ');
+  return [outcomeWords({ outcome, clusterStatus, operators: [] }), ...failures].join(', ');
 }

@@ -10,7 +10,9 @@ describe('the scenarios', () => {
   });
 
   it.each(names)('%s is valid', async (name) => {
-    const { hosts, usualSeconds, limitSeconds } = await readScenario(name);
+    const { hosts, usualSeconds, limitSeconds, expect: end, symptom } = await readScenario(name);
+    const succeeds = end.outcome === 'installed' && end.clusterStatus === undefined;
+    expect(symptom === undefined, 'a symptom is that of a failure').toBe(succeeds);
     expect(hosts.length).toBeGreaterThan(0);
     expect(usualSeconds).toBeLessThan(limitSeconds);
   });

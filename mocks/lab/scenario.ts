@@ -56,7 +56,7 @@ const StoredObject = z.strictObject({
 
 /** The expected outcome of a host. */
 export const HostExpectation = z.strictObject({
-  outcome: z.enum(['done', 'failed', 'stopped', 'live', 'unfinished']),
+  outcome: z.enum(['done', 'failed', 'stopped', 'rebooted', 'live', 'unfinished']),
   /** Code of the failure, if the agent should fail. */
   failure: z.string().optional(),
   boots: z.int().optional(),
@@ -71,10 +71,22 @@ export const HostExpectation = z.strictObject({
 });
 export type HostExpectation = z.infer<typeof HostExpectation>;
 
+/** What one sees of an installation that fails, as in docs/guides/when-it-hangs.md. */
+export const symptoms = [
+  'at once, the disk',
+  'at once, what it was given',
+  'Writing image to disk',
+  'Waiting for control plane',
+  'an OS image is built',
+  'Finalizing',
+] as const;
+
 /** A scenario of the lab: hosts, a cluster, faults, and the expected outcome. */
 export const Scenario = z.strictObject({
   title: z.string(),
   description: z.string(),
+  /** Only of an installation that fails. */
+  symptom: z.enum(symptoms).optional(),
   cluster: z
     .strictObject({
       name: z.string().default('lab'),
