@@ -81,6 +81,16 @@ it('reports an unfinished wait with its duration', () => {
   expect(waits).toEqual(['was waiting until 2 masters are ready: 1 of 2, for 4 s of at most 1 h']);
 });
 
+it('takes the time of a host that rebooted from the end of its agent', () => {
+  const finished = { type: 'run.finished', outcome: 'left the host', duration: 1 } as const;
+  const host = {
+    plan: { name: 'm1', role: 'master' as const },
+    ...{ hostId: 'h', outcome: 'rebooted' as const, phase: '', boots: 1, endedAt: 9000, steps: {} },
+    events: [{ ...finished, run: 'r', at: 5000 }],
+  };
+  expect(reportOfHost(host, { host: () => undefined }, 0).seconds).toBe(5);
+});
+
 describe('an expected wait status', () => {
   const times = { at: 0, waited: 0, limit: 1 };
   const updated = { type: 'wait.updated' as const, run: 'r', step: 's', sentence: 'w', ...times };

@@ -33,6 +33,7 @@ export function reportOfHost(
   startedAt: number,
 ): HostReport {
   const end = endedAt ?? Date.now();
+  const left = events.findLast(({ type }) => type === 'run.finished');
   const waits = Object.values(steps).flatMap(({ lastWait, state, until = end }) =>
     lastWait === undefined || state === 'finished'
       ? []
@@ -48,7 +49,8 @@ export function reportOfHost(
     stage: store.host(hostId)?.stage ?? '',
     boots,
     agentStarts: count('run.started'),
-    seconds: Math.round((end - startedAt) / 10) / 100,
+    seconds:
+      Math.round(((outcome === 'rebooted' ? (left?.at ?? end) : end) - startedAt) / 10) / 100,
     waits,
     writes: count('step.finished', 'image/write'),
     unknownCommands: [],
@@ -137,7 +139,7 @@ export function differencesOf(
   return [
     ...different('the run', outcome, expect.outcome),
     ...hosts.flatMap((host) => [
-      ...hostDifferences(host, expect.hosts[host.name] ?? { outcome: usual(expect.outcome) }),
+      ...hostDifferences(host, expect.hosts[host.name] ?? { outcome: usual(expect.outcome, host) }),
       ...host.unknownCommands.map((argv) => `${host.name}: the lab does not know: ${argv}`),
     ]),
     ...complaints.map((what) => `the cluster: ${what}`),
@@ -166,8 +168,11 @@ export function unsaid(
   });
 }
 
-const usual = (outcome: 'installed' | 'failed'): HostExpectation['outcome'] =>
-  outcome === 'installed' ? 'done' : 'stopped';
+/** Of an installation that fails, the hosts that have not left before are stopped. */
+function usual(expected: 'installed' | 'failed', host: HostReport): HostExpectation['outcome'] {
+  if (expected === 'installed') return 'done';
+  return host.outcome === 'rebooted' ? 'rebooted' : 'stopped';
+}
 
 /** Checks only the facts that a host's expectation names. */
 function hostDifferences(host: HostReport, expected: HostExpectation): readonly string[] {

@@ -56,7 +56,9 @@ const states: Readonly<Record<ShownKind, (facts: Facts) => Shown>> = {
   ClusterVersion: operatorState,
   ClusterOperator: operatorState,
   MachineConfigPool: ({ is, status, spec }) => {
-    const counts = `${Number(status['updatedMachineCount'] ?? 0)} of ${Number(status['machineCount'] ?? 0)} updated`;
+    const all = Number(status['machineCount'] ?? 0);
+    const updated = Number(status['updatedMachineCount'] ?? 0);
+    const counts = all === 0 ? 'no machines yet' : `${updated} of ${all} updated`;
     const text = `${counts}${spec['paused'] === true ? ', paused' : ''}`;
     if (is('Degraded')) return bad(joined('Degraded', text));
     return is('Updated') ? good(text) : busy(text);
@@ -75,7 +77,7 @@ const states: Readonly<Record<ShownKind, (facts: Facts) => Shown>> = {
     if (!is('Approved')) return waiting('Pending');
     return good(status['certificate'] === undefined ? 'Approved' : 'Issued');
   },
-  MachineConfig: () => good('there'),
+  MachineConfig: () => good('exists'),
 };
 
 function operatorState({ is, why }: Facts): Shown {

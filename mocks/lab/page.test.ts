@@ -39,12 +39,16 @@ it('shows the command that reads the logs of a host, and that the API server has
     await page.end({
       outcome: 'installed',
       clusterStatus: 'error',
+      operators: [{ name: 'console', status: 'failed', info: 'no route' }],
       isAsExpected: true,
       differences: [],
     });
     const saved = await readFile(file, 'utf8');
     expect(saved).toContain('logs: scripts/bootwright logs read /tmp/b.tar.gz');
-    expect(saved).toContain('the API server of the lab has ended');
+    expect(saved).toContain(
+      'all hosts are nodes, but the installation failed: console is degraded',
+    );
+    expect(saved).toMatch(/<p class="none">the API server of the lab has ended/);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -12,7 +12,7 @@ import { memoryKibibytes } from '../host/live-system.ts';
 import type { Strike } from '../http/fault.ts';
 import { railOfPlan } from './page-rail.ts';
 import { shownKinds, stateOf } from './page-objects.ts';
-import { API_SERVER_ENDED, isInstalled, isMissed, type LabReport, outcomeWords } from './report.ts';
+import { isInstalled, isMissed, type LabReport, MISSED_NOTES, outcomeWords } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
 
@@ -39,7 +39,10 @@ interface PageRequest {
 }
 
 /** The end of a run. */
-interface RunEnd extends Pick<LabReport, 'outcome' | 'clusterStatus' | 'isAsExpected'> {
+interface RunEnd extends Pick<
+  LabReport,
+  'outcome' | 'clusterStatus' | 'operators' | 'isAsExpected'
+> {
   readonly differences: readonly string[];
 }
 
@@ -71,11 +74,11 @@ export async function openLabPage(
 }
 
 function endOf(end: RunEnd): PageUpdate {
-  const { isAsExpected, differences } = end;
+  const { isAsExpected, differences: details } = end;
   const text = `${outcomeWords(end)}, ${isAsExpected ? '' : 'not '}as expected`;
   const isGood = isAsExpected && isInstalled(end);
-  const details = [...differences, ...(isMissed(end) ? [`${API_SERVER_ENDED} the one above`] : [])];
-  return { kind: 'end', at: Date.now(), isGood, text, details };
+  const notes = isMissed(end) ? MISSED_NOTES : [];
+  return { kind: 'end', at: Date.now(), isGood, text, details, notes };
 }
 
 type Update = LivePage['update'];
@@ -150,8 +153,9 @@ function hostFollower({ lab, logs }: ShownRun, host: ShownHost, update: Update):
     read = events.length;
     const record = lab.inventory.store.host(hostId);
     if (record !== undefined) {
-      const { stage, stageInfo: info } = record;
+      const { stage } = record;
       const status = isVictim(record) ? 'stopped' : record.status;
+      const info = status === 'error' ? record.statusInfo : record.stageInfo;
       update({ kind: 'stage', at, host: hostId, stage, info, status });
     }
     const next = host.outcome === undefined ? (phaseOf(host, lab) ?? '') : phase;
@@ -173,7 +177,8 @@ function endOfHost(
     logs === undefined || commands === undefined
       ? found
       : { ...found, logs: commands.ofHost(logs) };
-  return { isGood: false, isStopped: outcome === 'stopped', text: outcome ?? '', failure };
+  const isStopped = outcome === 'stopped' || outcome === 'rebooted';
+  return { isGood: false, isStopped, text: outcome ?? '', failure };
 }
 
 /** Returns a function that sends the faults that occurred since its last call. */

@@ -4,9 +4,21 @@ import type { DayReport } from '../cluster/day-2/day-after.ts';
 /** File name of the newest upload of the controller's logs, in the folder of a run. */
 export const CONTROLLER_LOGS = 'controller-logs.tar.gz';
 
-/** Note before a command that needs the API server of the cluster. */
-export const API_SERVER_ENDED =
-  'the API server of the lab has ended; the command on a real cluster is';
+/** Notes about a cluster whose hosts are nodes, and whose installation failed. */
+export const MISSED_NOTES: readonly string[] = [
+  'once its operators are available, the cluster needs no reset: its nodes stay; the service continues to show the error',
+  'the API server of the lab has ended with the run: the command is for a real cluster',
+];
+
+/** What the statuses of an operator at the service mean, as its ClusterOperator says it. */
+const operatorWords: Readonly<Record<string, string>> = { failed: 'degraded', '': 'not reported' };
+
+/** An operator with its status; the service has the ClusterVersion as the operator `cvo`. */
+export const operatorText = ({
+  name,
+  status,
+}: Pick<LabReport['operators'][number], 'name' | 'status'>): string =>
+  `${name === 'cvo' ? 'ClusterVersion' : name} is ${operatorWords[status] ?? status}`;
 
 /** Name of the release's system in reports. */
 export const RELEASE_OS = 'stock';
@@ -17,10 +29,10 @@ export const shortImage = (image: string): string =>
 
 /**
  * Outcome of a host. `done`: it is a node; `failed`: its agent gave up; `stopped`: the service
- * withdrew the installation; `live`: it booted the live medium again; `unfinished`: the lab's time
- * was over.
+ * withdrew the installation; `rebooted`: it had left by then, and is no node; `live`: it booted the
+ * live medium again; `unfinished`: the lab's time was over.
  */
-export type HostOutcome = 'done' | 'failed' | 'stopped' | 'live' | 'unfinished';
+export type HostOutcome = 'done' | 'failed' | 'stopped' | 'rebooted' | 'live' | 'unfinished';
 
 interface FailureSummary {
   readonly code: string;
@@ -45,6 +57,7 @@ export interface HostReport {
   /** The host's system, if operating systems are built: `stock`, or the image by digest. */
   readonly system?: string | undefined;
   readonly agentStarts: number;
+  /** Time of its end; of a host that failed, of its failure; of one that rebooted, of that. */
   readonly seconds: number;
   /** Waits without an end: `was waiting until 2 masters are ready: 1 of 2, …`. */
   readonly waits: readonly string[];
@@ -113,14 +126,23 @@ export const isInstalled = ({
 export const isMissed = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
   ended.outcome === 'installed' && !isInstalled(ended);
 
+/** The operators that are at fault; others only wait for them. */
+export const degradedOf = ({ operators }: Pick<LabReport, 'operators'>): LabReport['operators'] =>
+  operators.filter(({ status }) => status === 'failed');
+
 /**
  * The outcome in words; if the installation failed although every host is a node, the text has
- * both.
+ * both, and the degraded operators.
  */
-export const outcomeWords = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): string =>
-  isMissed(ended)
-    ? `every host is a node, the installation ended in ${ended.clusterStatus}`
-    : ended.outcome;
+export function outcomeWords(
+  ended: Pick<LabReport, 'outcome' | 'clusterStatus' | 'operators'>,
+): string {
+  if (!isMissed(ended)) return ended.outcome;
+  const failed = ended.clusterStatus === 'cancelled' ? 'was cancelled' : 'failed';
+  const because = degradedOf(ended).map(operatorText).join(', ');
+  const cause = because === '' ? '' : `: ${because}`;
+  return `all hosts are nodes, but the installation ${failed}${cause}`;
+}
 
 /** Data of an ended run for its report. */
 export interface FinishedRun {

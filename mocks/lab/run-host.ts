@@ -32,7 +32,9 @@ export async function runHost(lab: Lab, host: LabHost): Promise<void> {
       ? undefined
       : { code: 'lab', message: error instanceof Error ? error.message : String(error) };
   }
-  host.endedAt = Date.now();
+  // A failed agent packs its logs after its report, and the service stops other hosts meanwhile.
+  const failed = host.events.findLast(({ type }) => type === 'run.failed');
+  host.endedAt = (host.outcome === 'failed' ? failed?.at : undefined) ?? Date.now();
 }
 
 async function untilItsTurn({ inventory, signal }: Lab, { plan }: LabHost): Promise<void> {
@@ -49,7 +51,10 @@ const isJoined = (stage: string): boolean => stage === 'Joined' || stage === 'Do
 
 async function runToEnd(lab: Lab, host: LabHost): Promise<HostOutcome> {
   const end = await runUntilItEnds(lab, host);
-  if (end.wasStopped) return lab.signal.aborted ? 'unfinished' : 'stopped';
+  if (end.wasStopped) {
+    if (lab.signal.aborted) return 'unfinished';
+    return hasLeft(host) ? reboot(lab, host) : 'stopped';
+  }
   const leavesByItself = host.machine.reboot !== undefined;
   const leavesByIronic = !host.machine.units.isActive('agent.service');
   if (end.exitCode !== 0 || !(leavesByItself || leavesByIronic)) {
@@ -61,6 +66,11 @@ async function runToEnd(lab: Lab, host: LabHost): Promise<HostOutcome> {
   }
   return reboot(lab, host);
 }
+
+/** Whether an agent has ordered the reboot of its host, which a stop of the agent does not undo. */
+const hasLeft = ({ events, machine }: LabHost): boolean =>
+  machine.reboot !== undefined &&
+  events.findLast(({ type }) => type.startsWith('run.'))?.type === 'run.finished';
 
 async function runUntilItEnds(
   lab: Lab,
@@ -128,7 +138,7 @@ async function reboot(lab: Lab, host: LabHost): Promise<HostOutcome> {
     lab.cluster.emit({ kind: 'rebooted', host: plan.name });
     await untilSettled(lab, host);
   }
-  return store.host(hostId)?.stage === 'Done' || isNodeUnseen(lab, host) ? 'done' : 'stopped';
+  return store.host(hostId)?.stage === 'Done' || isNodeUnseen(lab, host) ? 'done' : 'rebooted';
 }
 
 function nodeKind({ scenario }: Lab, role: string): NodeKind {

@@ -5,11 +5,13 @@ import { resetCall } from '../../src/model/reset.ts';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
-  API_SERVER_ENDED,
   CONTROLLER_LOGS,
+  degradedOf,
   type HostReport,
   isMissed,
   type LabReport,
+  MISSED_NOTES,
+  operatorText,
   outcomeWords,
   shortImage,
 } from './report.ts';
@@ -119,20 +121,15 @@ function logCommands(scenario: string, folder: string | undefined): LogCommands 
 
 /** The end of a run in words: each host, images, and differences; the page shows more. */
 export function summaryOf(report: LabReport, folder: string | undefined): string {
-  const { scenario, seconds, hosts, layering, differences, operators } = report;
+  const { scenario, seconds, hosts, layering, differences } = report;
   const hasMissed = isMissed(report);
-  // An operator that only waits for others is not at fault.
-  const unavailable = hasMissed ? operators.filter(({ status }) => status === 'failed') : [];
+  const took = `${seconds.toFixed(1)} s`;
   const logs = logCommands(scenario, folder);
   const verdict = differences.length === 0 ? 'as expected' : 'not as expected:';
   return [
     '',
-    `${scenario}: ${outcomeWords(report)} after ${seconds.toFixed(1)} s`,
-    ...unavailable.flatMap(({ name, info }) => [
-      `  operator ${name}: Degraded: ${info}`,
-      `      next: ${API_SERVER_ENDED}: oc describe clusteroperator ${name}`,
-    ]),
-    ...(hasMissed ? [`      ${logs.areKept ? 'next' : 'logs'}: ${logs.ofController}`] : []),
+    `${scenario}: ${outcomeWords(report)} ${hasMissed ? `(after ${took})` : `after ${took}`}`,
+    ...(hasMissed ? missedLines(report, logs) : []),
     '',
     ...failedFirst(hosts).flatMap((host) => hostLines(host, hosts, logs)),
     ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
@@ -146,6 +143,16 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
     '',
   ].join('\n');
 }
+
+/** The degraded operators, and what to do, of a cluster whose hosts are nodes. */
+const missedLines = (report: LabReport, logs: LogCommands): readonly string[] => [
+  ...degradedOf(report).flatMap((operator) => [
+    `  operator ${operatorText(operator)}: ${operator.info}`,
+    `      next: oc describe clusteroperator ${operator.name}`,
+  ]),
+  `      ${logs.areKept ? 'next' : 'logs'}: ${logs.ofController}`,
+  ...MISSED_NOTES.map((text) => `      note: ${text}`),
+];
 
 /** Hosts that failed by themselves come before those that they stopped. */
 const failedFirst = (hosts: readonly HostReport[]): readonly HostReport[] => [
@@ -167,6 +174,7 @@ function hostLines(
     ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
+    ...(outcome === 'rebooted' ? rebootedLines(hosts) : []),
     ...(outcome === 'stopped' && log !== undefined ? logLines(log, logs) : []),
     ...(failure === undefined ? [] : failureLines(failure, logs)),
     ...(outcome === 'done' ? [] : host.waits.map((wait) => `when it ended, it ${wait}`)),
@@ -206,10 +214,25 @@ function stoppedLines(hosts: readonly HostReport[]): readonly string[] {
   ];
 }
 
+/** The state of a host that had rebooted into its disk before the installation failed. */
+function rebootedLines(hosts: readonly HostReport[]): readonly string[] {
+  const failed = hosts.filter(({ outcome }) => outcome === 'failed');
+  // The bootstrap host serves the Ignition with which the others join.
+  const canJoin = failed.every(({ role }) => role !== 'bootstrap');
+  const names = failed.map(({ name }) => name).join(', ');
+  return [
+    ...(names === ''
+      ? []
+      : [`it cannot ${canJoin ? 'complete' : 'join'}, because ${names} failed`]),
+    `next: reset the cluster at the service, then install it again: ${resetCall()}`,
+  ];
+}
+
 const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
   done: 'is a node',
   failed: 'failed',
   stopped: 'was stopped by the service',
+  rebooted: 'rebooted into its disk',
   live: 'started from the live medium again',
   unfinished: 'did not finish',
 };

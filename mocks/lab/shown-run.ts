@@ -5,8 +5,10 @@ import type { Plan } from '../../src/engine/describe.ts';
 import type { MockServer } from '../http/mock-server.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
+import type { ClusterRecord } from '../inventory/records.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { LabHost } from './lab-host.ts';
+import { operatorText } from './report.ts';
 import type { HostSpec } from './scenario.ts';
 
 /** The shown state of a host, simulated or a virtual machine. */
@@ -63,26 +65,49 @@ export function linesOf({
 }: ShownRun): readonly (readonly [about: string, line: string])[] {
   const { store } = lab.inventory;
   return [
-    ['cluster', `cluster ${store.cluster().status}`],
+    ['cluster', clusterLine(store.cluster())],
     ...hosts.flatMap((host) => {
       const { name, role } = host.plan;
       const record = store.host(host.hostId);
-      const end = record !== undefined && isVictim(record) ? 'Stopped' : 'Failed';
-      const stage = record?.status === 'error' ? end : (record?.stage ?? '');
+      const isOver = record?.status === 'error' || host.outcome === 'failed';
+      const stage = isOver
+        ? endWord(host, record !== undefined && isVictim(record))
+        : (record?.stage ?? '');
       // On the day after, a node may be in another place.
-      const doing = whereabouts?.get(name) ?? doingOf(host);
-      const more = doing === undefined ? '' : `, ${doing.replaceAll(/\s+/g, ' ')}`;
-      return stage === '' ? [] : [[name, `${name} ${role}: ${stage}${more}`] as const];
+      const doing = whereabouts?.get(name) ?? (isOver ? failureText(host) : doingOf(host));
+      // Before the service answers, a host has no stage, and waits all the same.
+      const texts = [stage, doing?.replaceAll(/\s+/g, ' ') ?? ''].filter((text) => text !== '');
+      return texts.length === 0 ? [] : [[name, `${name} ${role}: ${texts.join(', ')}`] as const];
     }),
     ...(beside === undefined ? [] : [['', beside()] as const]),
   ];
 }
 
+/** The cluster at the service, at its end with the operators that it waits for. */
+function clusterLine({ status, finalizing, operators }: ClusterRecord): string {
+  if (status !== 'finalizing' || finalizing === undefined) return `cluster ${status}`;
+  const missing = operators
+    .filter((one) => one.status !== 'available')
+    .map((one) => [operatorText(one), one.statusInfo].filter((text) => text !== '').join(': '));
+  const isWaiting = finalizing.stage === 'Waiting for cluster operators' && missing.length > 0;
+  const waits = isWaiting ? `: ${missing.join('; ')}` : '';
+  return `cluster finalizing, ${finalizing.stage}${waits}`;
+}
+
+/** The end of a host that the service gave up. */
+function endWord({ boots }: ShownHost, isVictim: boolean): string {
+  if (!isVictim) return 'Failed';
+  return boots > 0 ? 'Rebooted into its disk, and the cluster failed' : 'Stopped';
+}
+
+const failureText = ({ failure }: ShownHost): string | undefined =>
+  failure && `${failure.code}: ${failure.message}`;
+
 /** The failure of a host, or the reason of its wait; undefined without either. */
-function doingOf({ outcome, failure, steps }: ShownHost): string | undefined {
+function doingOf(host: ShownHost): string | undefined {
+  const { outcome, steps } = host;
   if (outcome === 'done' || outcome === 'stopped') return undefined;
-  if (outcome !== undefined)
-    return failure === undefined ? outcome : `${failure.code}: ${failure.message}`;
+  if (outcome !== undefined) return failureText(host) ?? outcome;
   const { wait } =
     Object.values(steps).findLast((step) => step.state === 'running' && step.wait) ?? {};
   return wait?.attempt === undefined ? wait?.status : waitText(wait);
