@@ -220,8 +220,8 @@ function logWriteError({ journal }: Machine, { kname }: Device, bytes: number): 
   const page = Math.floor(bytes / 4096);
   const lines = [
     `sd 0:0:0:0: [${kname}] tag#12 FAILED Result: hostbyte=DID_OK driverbyte=DRIVER_OK cmd_age=2s`,
-    `sd 0:0:0:0: [${kname}] tag#12 Sense Key : Hardware Error [current]`,
-    `sd 0:0:0:0: [${kname}] tag#12 Add. Sense: Internal target failure`,
+    `sd 0:0:0:0: [${kname}] tag#12 Sense Key : Medium Error [current]`,
+    `sd 0:0:0:0: [${kname}] tag#12 Add. Sense: Write error - auto reallocation failed`,
     `I/O error, dev ${kname}, sector ${page * 8} op 0x1:(WRITE) flags 0x4800 phys_seg 128 prio class 2`,
     `Buffer I/O error on dev ${kname}, logical block ${page}, lost async page write`,
   ];
