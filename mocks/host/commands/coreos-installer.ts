@@ -215,7 +215,7 @@ async function copy(
   }
 }
 
-/** What the kernel logs of a disk that refuses a write (block/blk-mq.c, drivers/scsi, fs/buffer.c). */
+/** The kernel log of a disk that refuses a write (block/blk-mq.c, drivers/scsi, fs/buffer.c). */
 function logWriteError({ journal }: Machine, { kname }: Device, bytes: number): void {
   const page = Math.floor(bytes / 4096);
   const lines = [
