@@ -11,6 +11,7 @@ import { machineConfigObject } from '../../../test/layering/samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { reasonOf } from '../../engine/failures.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildImages } from './build-images.ts';
@@ -121,6 +122,15 @@ describe('layering/build-images', () => {
     expect(builds(host)).toHaveLength(times);
     expect(host.textOf(`${scratch}/build.log`)).toContain(stderr);
     for (const line of stderr.split('\n')) expect(String(failure)).toContain(line);
+  });
+
+  it('does not repeat the last lines of a failed build as its reason', async () => {
+    const lines = Array.from({ length: 9 }, (_, at) => `line ${at} of dnf`);
+    const host = freshHost().on(['podman', '--root', rest]).fails(1, lines.join('\n'));
+    const { failure } = await tryStep(buildImages, run(host));
+    expect(String(failure)).toContain('line 5 of dnf');
+    expect(String(failure)).not.toContain('line 3 of dnf');
+    expect(reasonOf(failure)).toBeUndefined();
   });
 
   it('fails a build that takes too long', async () => {

@@ -345,7 +345,8 @@ function buildFailure(
   const more = last.filter((line) => !error.message.includes(line.trim()));
   const shown = more.length === 0 ? '' : `; its last lines: ${more.join(' | ')}`;
   const message = `the build for pool ${pool}: ${error.message}${shown}`;
-  const details = { cause: error, context: { ...error.context, log } };
+  // The log has the whole output; as a reason, it would repeat the message.
+  const details = { cause: error, context: { ...error.context, stderr: last.join('\n'), log } };
   if (isCutOff) return layeringFailure('layering.build-cut-off', message, details);
   const hint = `correct the Containerfile in the MachineOSConfig of pool ${pool}; ${pool}-build.log in the bundle is the whole log of the build; then install again`;
   return layeringFailure('layering.build-failed', message, { ...details, hint });
