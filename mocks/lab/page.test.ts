@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { clusterSeed } from '../inventory/records.ts';
 import { inventoryStore } from '../inventory/store.ts';
 import { openLabPage } from './page.ts';
+import { stateOf } from './page-objects.ts';
 import type { ShownRun } from './shown-run.ts';
 
 it('shows the command that reads the logs of a host, and that the API server has ended', async () => {
@@ -52,4 +53,13 @@ it('shows the command that reads the logs of a host, and that the API server has
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+it('says of a pool without machines, and of a MachineConfig, what is known', () => {
+  const metadata = { name: 'master' };
+  const pool = { metadata, status: { machineCount: 0, updatedMachineCount: 0 } };
+  expect(stateOf('MachineConfigPool', pool).state).toBe('no machines yet');
+  const updated = { metadata, status: { machineCount: 2, updatedMachineCount: 1 } };
+  expect(stateOf('MachineConfigPool', updated).state).toBe('1 of 2 updated');
+  expect(stateOf('MachineConfig', { metadata }).state).toBe('exists');
 });
