@@ -113,7 +113,13 @@ it('has a line for a host that waits for the service, and for operators that a c
   const operators = seed.operators.map(
     (one) => ({ ...one, status: 'failed', statusInfo: 'x' }) as const,
   );
-  const m1 = hostSeed({ id: 'h', hostname: 'm1', clusterId: seed.id });
+  const m1 = hostSeed({
+    id: 'h',
+    hostname: 'm1',
+    clusterId: seed.id,
+    infraEnvId: 'i',
+    role: 'master',
+  });
   const store = inventoryStore({ cluster: { ...seed, operators }, hosts: [m1] });
   const wait = {
     sentence: 'the service',

@@ -46,7 +46,9 @@ it('keeps readable logs of a failed install without secrets, after the report to
   const record = host.inventory.store.hosts().find(({ id }) => id === singleIds.host);
   expect(record?.statusInfo).toMatch(/^Failed - image\./);
   const reset = `clusters/${singleIds.cluster}/actions/reset`;
-  expect(log).toMatch(new RegExp(`^next: .*; before another run, reset the cluster .*/${reset}$`, 'm'));
+  expect(log).toMatch(
+    new RegExp(`^next: .*; before another run, reset the cluster .*/${reset}$`, 'm'),
+  );
   const reported = log.trimEnd().split('\n').at(-1)?.replace('logs: ', '') ?? '';
   const path = join(host.folder, 'root', reported);
   const kept = readdirSync(folder).filter((name) => name.startsWith('bundle-'));
