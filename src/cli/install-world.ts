@@ -23,6 +23,7 @@ import { serveStatus } from '../adapters/status-server.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
+import { outputStream } from './messages.ts';
 import { type EventHub, eventHub, openHub } from './run-context.ts';
 import { emitRetries, networkOf } from './network.ts';
 
@@ -156,7 +157,7 @@ async function openSinks(
 ): ReturnType<typeof openHub> {
   const isForPeople = log.format === 'auto' && process.stdout.isTTY;
   const hasControls = isForPeople && process.env['TERM'] !== 'dumb';
-  const terminal = hasControls ? openTerminal(process.stdout) : undefined;
+  const terminal = hasControls ? openTerminal(outputStream('stdout')) : undefined;
   const journal = journald({
     access: { prefix: hostPrefix(environment), environment },
     socket: await pathOnHost(host.root, '/run/systemd/journal/socket').catch(() => ''),

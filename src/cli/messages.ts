@@ -41,9 +41,9 @@ export const printNote = (kind: 'note' | 'warning', text: string): void => {
 };
 
 /**
- * A stream of the process. If its reader is gone, as with `| head`, the output ends and the work
- * continues. Another write error is reported in one line on standard error, if that still works,
- * and the program ends with an exit code for it.
+ * A stream of the process. If its reader is gone, as with `| head`, or its terminal is closed, the
+ * output ends and the work continues. Another write error is reported in one line on standard
+ * error, if that still works, and the program ends with an exit code for it.
  */
 export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
   const stream = process[name];
@@ -51,7 +51,7 @@ export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
   return stream.once('error', (cause: NodeJS.ErrnoException) => {
     // Each further write fails in the same way.
     stream.on('error', () => undefined);
-    if (cause.code === 'EPIPE' || name === 'stderr') return;
+    if (cause.code === 'EPIPE' || stream.isTTY || name === 'stderr') return;
     const failure = cliFailure('cli.output-not-written', cause.message);
     printError(`failed: ${failure.code}: ${failure.message}\n`);
     process.exitCode = exitCodeOf(failure);
