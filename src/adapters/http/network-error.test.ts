@@ -16,6 +16,7 @@ describe('networkErrorOf', () => {
     ['a timeout of the connection', new errors.ConnectTimeoutError(), 'passing', 'CONNECT_TIMEOUT'],
     ['a body that stalls', new errors.BodyTimeoutError(), 'passing', 'BODY_TIMEOUT'],
     ['a connection closed by the peer', new errors.SocketError(), 'passing', 'ECONNRESET'],
+    ['a host without an address yet', coded('EADDRNOTAVAIL'), 'passing', 'EADDRNOTAVAIL'],
     ['an unknown name', coded('ENOTFOUND'), 'unresolved', 'ENOTFOUND'],
     ['a name service that does not answer', coded('EAI_AGAIN'), 'passing', 'EAI_AGAIN'],
     ['an unknown CA', coded('SELF_SIGNED_CERT_IN_CHAIN'), 'untrusted', 'SELF_SIGNED_CERT_IN_CHAIN'],

@@ -20,7 +20,7 @@ export interface NetworkError {
 
 const passingCodes: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT'],
-  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'EAI_AGAIN'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'EADDRNOTAVAIL', 'EAI_AGAIN'],
   ...['EMFILE', 'ENFILE', 'CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'BODY_TIMEOUT'],
 ]);
 
@@ -42,6 +42,8 @@ const words: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'no route to the network',
+  // IPv6 addresses of a host cannot be used until they are known to be unique (RFC 4862, 5.4).
+  EADDRNOTAVAIL: 'this host has no address of that kind',
   ENOTFOUND: 'the host name does not resolve',
   EAI_AGAIN: 'DNS does not answer',
   ETIMEDOUT: 'the connection timed out',
