@@ -18,6 +18,7 @@ describe('the minor version of a release', () => {
     ['49.84.202110081407-0', '4.9'],
     ['9.6.20250523-0', undefined],
     ['39.20240101.3.0', undefined],
+    ['42.20250803.3.0', undefined],
     ['', undefined],
   ])('for build %j is %s', (build, line) => {
     expect(lineOfBuild(build)).toBe(line);
