@@ -16,9 +16,9 @@ import { baseDigest, builtDigest, laneHost } from '../../../test/layering/lane-h
 import { layerUser } from '../../../test/layering/layer-command.ts';
 import { machineConfig, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { buildAndPush } from './build.ts';
-import { type ImagePlace, prepareRunRoot, storeIn } from './image-place.ts';
+import { type ImagePlace, placeOnHost, prepareRunRoot, storeIn } from './image-place.ts';
 
 const { at, file, files, layer } = layerUser();
 
@@ -125,6 +125,27 @@ describe('prepareRunRoot', () => {
     await expect(prepareRunRoot(run)).rejects.toMatchObject({
       code: 'layering.store-taken',
     });
+  });
+});
+
+describe('placeOnHost', () => {
+  const clearedFor = async (storage?: string): Promise<readonly (string | undefined)[]> => {
+    const host = fakeHost().on(['rm', rest]).succeeds().on(['install', rest]).succeeds();
+    const call = { environment: {}, ...(storage === undefined ? {} : { storage }) };
+    const { signal } = new AbortController();
+    await (await placeOnHost(call, signal, () => Promise.resolve(host)))[Symbol.asyncDispose]();
+    return host.ran.filter(([program]) => program === 'rm').map((argv) => argv.at(-1));
+  };
+
+  it('empties its own folder before and after', async () => {
+    const [scratch, all] = ['/var/lib/bootwright-build/scratch', '/var/lib/bootwright-build'];
+    expect(await clearedFor()).toEqual([scratch, all, scratch, all]);
+  });
+
+  it('removes nothing else from the directory of --storage', async () => {
+    for (const path of await clearedFor('/var/lib/containers')) {
+      expect(path).toMatch(/^\/var\/lib\/containers\/bootwright-build/);
+    }
   });
 });
 

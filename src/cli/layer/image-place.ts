@@ -66,30 +66,32 @@ export async function placeOnThisMachine(
 
 /**
  * The host of a privileged container in the host's PID namespace, with the host's programs and
- * trust, and its pull secret if no other is given. All files are in one folder. The folder is
- * emptied first, because a killed build may have left files, and removed afterwards.
+ * trust, and its pull secret if no other is given. All files are in one folder, which has nothing
+ * else. It is emptied first, because a killed build may have left files, and removed afterwards.
  */
 export async function placeOnHost(
-  { authfile, pushAuthfile, environment, storage = '/var/lib/bootwright-build' }: PlaceCall,
+  { authfile, pushAuthfile, environment, storage = '/var/lib' }: PlaceCall,
   signal: AbortSignal,
+  openHost: (environment: Environment) => Promise<Host> = runningHost,
 ): Promise<ImagePlace> {
   const [pull, push] = [await credentialsIn(authfile), await credentialsIn(pushAuthfile)];
-  const host = await runningHost(environment);
+  const host = await openHost(environment);
   const work = workOn(host, signal);
-  const scratch = `${storage}/scratch`;
-  const store = { storage: `${storage}/images`, run: `${storage}/run` };
+  const folder = `${storage}/bootwright-build`;
+  const scratch = `${folder}/scratch`;
+  const store = { storage: `${folder}/images`, run: `${folder}/run` };
   const clear = async (): Promise<void> => {
     const { signal: unstopped } = new AbortController();
     // Remove the credentials first: a pod has 30 s to stop, and the images are many files.
-    for (const folder of [scratch, storage]) {
-      const argv = ['rm', '-rf', '--one-file-system', folder];
+    for (const path of [scratch, folder]) {
+      const argv = ['rm', '-rf', '--one-file-system', path];
       await host.exec(argv, { signal: unstopped, limit: minutes(5) }).catch((error: unknown) => {
-        work.note('warn', `${folder} could not be removed`, { reason: String(error) });
+        work.note('warn', `${path} could not be removed`, { reason: String(error) });
       });
     }
   };
   await clear();
-  const folders = [storage, scratch, store.storage, store.run];
+  const folders = [folder, scratch, store.storage, store.run];
   const limit = minutes(1);
   await host.exec(['install', '--directory', '--mode', '0700', ...folders], { signal, limit });
   const written = async (name: string, text: string): Promise<RegistryAccess> => {
