@@ -4,6 +4,7 @@ import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.t
 import { fakeReports } from '../../../test/support/fake-inventory.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
+import { hostFailure } from '../../ports/host-failures.ts';
 import { keepUnreported } from './keep-unreported.ts';
 
 const config: ConfigInput = {
@@ -72,6 +73,15 @@ describe('logs/keep-unreported', () => {
     const log = host.textOf(`${kept}/installer.log`) ?? '';
     expect(log).toHaveLength(8 * 1024 * 1024);
     expect(log.endsWith('end\n')).toBe(true);
+  });
+
+  it('keeps the reports although log.file cannot be read, /dev/null for example', async () => {
+    const host = writtenHost();
+    const message = `${logFile} is no regular file`;
+    const readText = () => Promise.reject(hostFailure('file.not-read', message));
+    await runStep(keepUnreported, { ...setUp(host), host: { ...host, readText } });
+    expect(host.textOf(`${kept}/unreported.json`)).toContain('"stage": "Rebooting"');
+    expect(host.textOf(`${kept}/installer.log`)).toBe(message);
   });
 
   it('keeps an unanswered report although the logs are uploaded', async () => {

@@ -102,10 +102,12 @@ async function keep(scope: KeepScope, target: TargetDisk, record: string): Promi
     await host.exec(argv, { signal, limit: seconds(30) });
     if (argv[0] === 'mount') unmountAtEnd(scope, rootMount, minutes(1));
   }
-  const log = (await host.readText(config.log.file, signal)) ?? '';
+  const log = await host
+    .readText(config.log.file, signal)
+    .catch((error: unknown) => asAgentError(error).message);
   for (const [name, text] of [
     ['unreported.json', record],
-    ['installer.log', log.slice(-longestLog)],
+    ['installer.log', log?.slice(-longestLog) ?? ''],
   ] as const) {
     await host.writeFile(`${keptFolder}/${name}`, text, { signal, mode: 0o600 });
   }
