@@ -300,6 +300,16 @@ describe('responses', () => {
   });
 });
 
+it('a redirect names what the URL has to begin with, not the path of one call', async () => {
+  const location = 'https://svc.example:8443/api/assisted-install/v2/clusters/C?exclude-hosts=true';
+  stand.server.answering((_, response) => void response.writeHead(301, { location }).end());
+  await expect(stand.v2().cluster(signal)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /clusters\/C; if that is the service, its URL begins with https:\/\/svc\.example:8443$/,
+    ) as string,
+  });
+});
+
 describe('a download', () => {
   it('may take longer than the limit of the call that opened it', async () => {
     const clock = quickClock(200);

@@ -201,10 +201,10 @@ function noResponse({ url }: HttpRequest, { kind, words, context }: NetworkError
 
 async function badResponse(request: HttpRequest, answer: HttpResponse): Promise<AttemptFailure> {
   const { status } = answer;
-  const location = headerOf(answer.headers, 'location');
+  const location = headerOf(answer.headers, 'location') ?? '';
   const said =
     status >= 300 && status < 400
-      ? `it redirects to ${shownUrl(URL.parse(location ?? '', request.url.href) ?? '')}; use that as the URL`
+      ? redirectText(URL.parse(location, request.url.href) ?? request.url)
       : wordsOfServiceError(await shortText(answer.body));
   const message = `${nameOf(request)} answered ${status}${said === '' ? '' : `: ${said}`}`;
   const code = codeFor(status, answer);
@@ -221,6 +221,9 @@ async function badResponse(request: HttpRequest, answer: HttpResponse): Promise<
     }),
   });
 }
+
+const redirectText = (to: URL): string =>
+  `it redirects to ${shownUrl(to)}; if that is the service, its URL begins with ${to.origin}`;
 
 /**
  * The status in which a host is not being installed (assisted-service, `UpdateInstallProgress`).
