@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { exitCodes, failuresOf } from '../model/failure.ts';
-import { exitCodeOf, failureText, shellWord, wrapped } from './messages.ts';
+import { exitCodeOf, failureText, outputWidth, shellWord, wrapped } from './messages.ts';
 
 const failure = failuresOf({
   'disk.busy': { kind: 'host', title: 'The disk is in use', hint: 'stop what uses it' },
@@ -138,5 +138,17 @@ describe('wrapped', () => {
     ['an empty text', '', 5, ['']],
   ])('wraps %s', (...[, text, width, lines]) => {
     expect(wrapped(text, width)).toEqual(lines);
+  });
+});
+
+describe('outputWidth', () => {
+  it.each([
+    ['of a terminal', true, 72, 72],
+    ['of a serial console, which knows none', true, 0, 100],
+    ['of a file', undefined, undefined, 100],
+  ])('%s', (...[, isTTY, columns, width]) => {
+    vi.stubGlobal('process', { stdout: { isTTY, columns } });
+    expect(outputWidth(100)).toBe(width);
+    vi.unstubAllGlobals();
   });
 });

@@ -102,9 +102,8 @@ export const shellQuoted = (text: string): string => `'${text.replaceAll("'", St
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
 
-/** Columns of the terminal, or the given number if the output is not a terminal. */
-export const outputWidth = (otherwise: number): number =>
-  process.stdout.isTTY ? process.stdout.columns : otherwise;
+/** Columns of the terminal, or the given number if the output has none: a serial console says 0. */
+export const outputWidth = (otherwise: number): number => process.stdout.columns || otherwise;
 
 /** The lines of a text, broken at blanks so that they fit into a width. */
 export function wrapped(text: string, width: number): readonly string[] {
