@@ -44,4 +44,14 @@ describe('commandCredentials', () => {
       code: 'config.file-not-read',
     });
   });
+
+  it('remembers a kubeconfig from a pipe, which is empty when it is read again', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'bootwright-kubeconfig-'));
+    const pipe = join(directory, 'pipe');
+    await writeFile(pipe, 'the kubeconfig');
+    const read = await commandCredentials({}, pipe);
+    await writeFile(pipe, '');
+    expect(await read()).toBe('the kubeconfig');
+    await rm(directory, { recursive: true });
+  });
 });

@@ -50,8 +50,9 @@ export async function commandCredentials(
     ]);
     return podKubeconfig(server, { token, ca });
   };
-  await read();
-  return read;
+  const first = await read();
+  // A pipe of a shell gives its text only once.
+  return async () => (await read()) || first;
 }
 
 function podKubeconfig(server: string, { token, ca }: Record<'token' | 'ca', string>): string {
