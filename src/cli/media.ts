@@ -3,17 +3,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { readFileOf } from '../adapters/file-access.ts';
 import { localHost } from '../adapters/host/local-host.ts';
 import { flagFailure } from '../config/failures.ts';
-import {
-  notRead,
-  readConfigFiles,
-  readNamed,
-  readNamedBytes,
-  writerFiles,
-} from '../config/files.ts';
+import { notRead, readNamed, readNamedBytes, writerFiles } from '../config/files.ts';
 import { findInConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
-import { fileLayer } from '../config/yaml-file.ts';
+import { type Layer, textIn } from '../config/settings.ts';
 import { parseValidConfig } from '../ignition/parse.ts';
 import { mergePullSecrets } from '../layering/registry/credentials.ts';
 import { authorityProblem } from '../lib/certificates.ts';
@@ -119,13 +112,12 @@ export async function runMedia(call: MediaCall): Promise<number> {
     call.config.flatMap((file) => ['--config', file]),
     {},
   );
-  const { config } = found;
+  const { config, inFiles: settings } = found;
   const mistakes = withRefusals(found.mistakes, config);
   if (mistakes[0] !== undefined) {
     printError(renderFindings(mistakes));
     return exitCodeOf(mistakes[0]);
   }
-  const settings = mergeLayers((await readConfigFiles(call.config)).map((file) => fileLayer(file)));
   const image = imageOf(call, config);
   const folder = textIn(settings, 'network.keyfiles');
   const keyfiles = await readKeyfiles(folder);

@@ -52,6 +52,8 @@ export interface LoadedConfig extends CheckedConfig {
 
 /** A configuration, and all mistakes in its sources. */
 export interface ReadConfig extends LoadedConfig {
+  /** The settings of the files alone, as they are written. */
+  readonly inFiles: Layer;
   /** The configuration leaves out the faulty settings. */
   readonly mistakes: readonly AgentError[];
 }
@@ -69,7 +71,8 @@ export async function readConfig(
   const layers = layersOver(fromFiles, flags, environment, refuse);
   const secrets = await readSecretFiles(layers, refuse);
   const checked = checkConfig([await readContainer(), ...layers, secrets], refuse);
-  return { ...checked, notes: flags.notes, isFresh: flags.isFresh, mistakes };
+  const { notes, isFresh } = flags;
+  return { ...checked, inFiles: mergeLayers(fromFiles), notes, isFresh, mistakes };
 }
 
 /**

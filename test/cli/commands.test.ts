@@ -1,6 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bundle, copyBundle } from './bundle.ts';
 
@@ -72,6 +74,25 @@ describe('config', () => {
     expect(stdout).toContain('error: no install disk is set [config.incomplete]\n');
     expect(stdout).toContain('an install would be refused: 3 errors\n');
   });
+});
+
+it('media reads a configuration once, as a pipe gives it once', async () => {
+  const at = (name: string): string => join(folder, name);
+  await promisify(execFile)('mkfifo', [at('pipe.yaml')]);
+  const settings = 'role: worker\ndisk: {device: /dev/x}\nignition: {url: "http://h/w.ign"}\n';
+  // Keeps the Ignition, and makes an empty medium.
+  const script = `#!/bin/sh\ncp "$4" ${at('live.ign')}; touch "$6"\n`;
+  await writeFile(at('coreos-installer'), script, { mode: 0o755 });
+  await writeFile(at('live.iso'), '');
+  const words = ['--config', at('pipe.yaml'), '--iso', at('live.iso'), '--out', at('host.iso')];
+  const environment = { PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+  const [{ exitCode }] = await Promise.all([
+    bundle.run(['media', ...words, '--image', 'registry.example/b:1'], { environment }),
+    writeFile(at('pipe.yaml'), settings),
+  ]);
+  expect(exitCode).toBe(0);
+  const base64 = Buffer.from('role: worker').toString('base64');
+  expect(await readFile(at('live.ign'), 'utf8')).toContain(base64);
 });
 
 describe('status --steps', () => {
