@@ -18,7 +18,7 @@ import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { secretValues } from '../../lib/secret-values.ts';
 import { runHistoryOf } from '../../reporting/run-history.ts';
-import { chooseRole } from '../../roles/choose.ts';
+import { allRoles, chooseRole } from '../../roles/choose.ts';
 import { lsblkArgv } from '../../steps/disk/block-devices.ts';
 import { collectLogs } from './collect.ts';
 import { BundleManifest } from '../documents.ts';
@@ -66,7 +66,8 @@ async function collect({
   signal = new AbortController().signal,
   clock = systemClock,
   host = fakeHost(),
-}: Partial<{ signal: AbortSignal; clock: Clock; host: FakeHost }> = {}) {
+  ran = 'worker',
+}: Partial<{ signal: AbortSignal; clock: Clock; host: FakeHost; ran: string }> = {}) {
   const words = ['-r', 'worker', '--url', 'http://service:6008', '--host-id', 'h', '--host.root'];
   const proxy = `http://user:${secrets.proxy}@proxy:3128`;
   const flags = readFlags([...words, root, '--https-proxy', proxy]);
@@ -79,7 +80,7 @@ async function collect({
   const path = await collectLogs({
     secrets: known,
     loaded,
-    role: chooseRole(loaded.config),
+    role: allRoles.find(({ name }) => name === ran) ?? chooseRole(loaded.config),
     signal,
     ports: { clock, host, inventory: fakeInventory() },
     history: runHistoryOf('r').read(),
@@ -96,6 +97,13 @@ async function collect({
 
 const journal = 'opt/install-dir/journal.jsonl';
 const log = 'var/log/assisted-installer.log';
+
+it('a bundle has the logs of the role that ran, whatever the settings say', async () => {
+  const names = async (ran: string): Promise<readonly string[]> =>
+    (await collect({ ran })).manifest.files.map(({ name }) => name);
+  expect(await names('worker')).not.toContain('units.log');
+  expect(await names('bootstrap')).toContain('units.log');
+});
 
 describe('the bundle of a failed run', () => {
   it('has the log of an image build', async () => {

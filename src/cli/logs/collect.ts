@@ -138,7 +138,7 @@ async function putTogether(run: CollectedRun): Promise<PackedLogs> {
   const reach = reachOf(run);
   const rows = await Promise.all(
     collectorsOf('run')
-      .filter(({ role = config.role }) => role === config.role)
+      .filter(({ role = run.role.name }) => role === run.role.name)
       .map((row) => rowsOf(row, reach).catch(() => [row])),
   );
   const collected = await Promise.all(rows.flat().map((row) => bundled(row, reach, hide)));
