@@ -210,16 +210,18 @@ const withSpan = (spans: readonly Span[], span: Span): readonly Span[] =>
 
 const failedStatuses: readonly string[] = ['error', 'cancelled', 'stopped'];
 
+/** Whether the service installs a host again whose installation had failed. */
+const isReset = ({ end, status }: HostState, now: string): boolean =>
+  end?.isGood === false &&
+  failedStatuses.includes(status) &&
+  !['', ...failedStatuses].includes(now);
+
 function afterStage(before: HostState, update: Of<'stage'>): HostChange {
   const { at, stage, status, since = at } = update;
   // An agent reports its role as the text of its first stage, which says nothing here.
   const stageInfo = update.info === before.role ? '' : update.info;
   const line = stageLine(before, { ...update, info: stageInfo });
-  const isReset =
-    before.end?.isGood === false &&
-    failedStatuses.includes(before.status) &&
-    !['', ...failedStatuses].includes(status);
-  const reset = isReset ? { steps: {}, stage: '', end: undefined, failure: undefined } : {};
+  const reset = isReset(before, status) ? { steps: {}, stage: '', end: undefined, failure: undefined } : {};
   const known = { ...reset, stage, stageInfo, status };
   const host: HostState = { ...before, ...reset };
   const all = railSteps(host.rail);

@@ -182,14 +182,14 @@ function prepare(view: NodeView, change: NodeChange): NodeDecision {
       annotated(view, { state: 'Working', desiredDrain: uncordon }) ??
       waits('an earlier drain does not count')
     );
-  const paused = view.isPaused ? waits('its pool is paused') : undefined;
-  if (isDue && !isStaged(change))
-    return paused ?? { action: { type: 'stage' }, status: `${target.config} is staged` };
+  const isUnstaged = isDue && !isStaged(change);
+  const paused = waits('its pool is paused');
   // Drained now, the node would take no pods until the end of the pause.
-  if (paused !== undefined && view.node.desiredDrain !== drain) return paused;
-  return (
-    drained(view, change) ?? paused ?? { action: { type: 'reboot' }, status: 'the host reboots' }
-  );
+  if (view.isPaused && (isUnstaged || view.node.desiredDrain !== drain)) return paused;
+  if (isUnstaged) return { action: { type: 'stage' }, status: `${target.config} is staged` };
+  const drains = drained(view, change);
+  if (drains !== undefined) return drains;
+  return view.isPaused ? paused : { action: { type: 'reboot' }, status: 'the host reboots' };
 }
 
 const requestsFor = (config: string) => ({

@@ -9,8 +9,8 @@ export const lineOfVersion = (version: string): string | undefined =>
 
 /**
  * The line of a build of RHCOS, if its number shows it: `416.94.202410211619-0` is of 4.16. Builds
- * since OpenShift 4.19 are numbered by RHEL, `9.6.20250523-0`, and those of Fedora CoreOS by Fedora,
- * `42.20250803.3.0`: they show none.
+ * since OpenShift 4.19 are numbered by RHEL, `9.6.20250523-0`, and those of Fedora CoreOS by
+ * Fedora, `42.20250803.3.0`: they show none.
  */
 export function lineOfBuild(build: string): string | undefined {
   const [, minor] = /^4(\d{1,2})\.\d{1,3}\.\d+/.exec(build) ?? [];
