@@ -23,7 +23,7 @@ const lines: { readonly [Type in RunEvent['type']]?: LineOf<Type> } = {
     level: 'error',
     text: `${renderFailure(failure)}; ${failure.hint}`,
   }),
-  'run.stopped': ({ reason }) => warn(`stopped: ${reason}`),
+  'run.stopped': ({ reason }) => warn(reason),
   'step.started': ({ title, attempt }) =>
     info(attempt > 1 ? `${title} (attempt ${attempt})` : title),
   'step.finished': ({ step, duration }) => debug(`${step} took ${renderDuration(duration)}`),
@@ -35,8 +35,10 @@ const lines: { readonly [Type in RunEvent['type']]?: LineOf<Type> } = {
     return { level, text: known.length === 0 ? message : `${message} (${known.join(', ')})` };
   },
   'wait.updated': (wait, lastWait) => (wait.status === lastWait ? undefined : info(waitText(wait))),
-  'wait.finished': ({ isReached, waited, sentence }) =>
-    info(`${isReached ? 'reached' : 'not reached'} after ${renderDuration(waited)}: ${sentence}`),
+  'wait.finished': ({ isReached, waited, sentence }, lastWait) => {
+    const end = `${isReached ? 'reached' : 'gave up'} after ${renderDuration(waited)}: ${sentence}`;
+    return info(isReached || lastWait === undefined ? end : `${end}: ${lastWait}`);
+  },
   'command.started': ({ argv }) => debug(`$ ${argv.join(' ')}`),
   'command.finished': ({ exitCode, argv }) => {
     const how = exitCode === undefined ? 'stopped by a signal' : `exit code ${exitCode}`;

@@ -116,6 +116,19 @@ describe('pageAfter for events of an agent', () => {
     expect(page.lines.filter(({ text }) => text.includes('waits until'))).toHaveLength(2);
   });
 
+  it.each([
+    [true, 'reached after 5 s: two masters are there'],
+    [false, 'gave up after 5 s: two masters are there: 1 of 2'],
+  ])('logs the end of a wait: reached %s', (isReached, text) => {
+    const wait = { step: 'cluster/wait', sentence: 'two masters are there' };
+    const page = after(
+      started(10, wait.step),
+      event(20, { type: 'wait.updated', ...wait, status: '1 of 2', waited: 0, limit: 99 }),
+      event(5020, { type: 'wait.finished', ...wait, isReached, waited: 5000 }),
+    );
+    expect(page.lines.at(-1)?.text).toBe(text);
+  });
+
   it('stops the open step of a killed agent when the next run starts', () => {
     const again: RunEventBody = {
       type: 'run.started',

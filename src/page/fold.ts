@@ -221,7 +221,9 @@ function afterStage(before: HostState, update: Of<'stage'>): HostChange {
   // An agent reports its role as the text of its first stage, which says nothing here.
   const stageInfo = update.info === before.role ? '' : update.info;
   const line = stageLine(before, { ...update, info: stageInfo });
-  const reset = isReset(before, status) ? { steps: {}, stage: '', end: undefined, failure: undefined } : {};
+  const reset = isReset(before, status)
+    ? { steps: {}, stage: '', end: undefined, failure: undefined }
+    : {};
   const known = { ...reset, stage, stageInfo, status };
   const host: HostState = { ...before, ...reset };
   const all = railSteps(host.rail);

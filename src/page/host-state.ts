@@ -1,5 +1,5 @@
 import { type StepState, waitText } from '../engine/run-steps.ts';
-import { type Millis, renderDuration } from '../model/duration.ts';
+import { type Millis, renderDuration, unlimited } from '../model/duration.ts';
 import type { Stage } from '../model/stage.ts';
 import { railSteps } from './rail.ts';
 import type { HostState, PageState, RailStep, Tone, Work } from './state.ts';
@@ -148,7 +148,8 @@ function currentStep(
   const { title, wait, info, since, bytesPerSecond, remaining } = state;
   const attempt = state.attempt > 1 ? `attempt ${state.attempt}` : '';
   if (wait !== undefined) {
-    const limit = wait.limit > 0 ? `at most ${renderDuration(wait.limit)}` : '';
+    const limit =
+      wait.limit > 0 && wait.limit < unlimited ? `at most ${renderDuration(wait.limit)}` : '';
     // The title of the step says what a poll waits for, but not what a request is sent to.
     const status = wait.attempt === undefined ? wait.status : waitText(wait);
     const detail = joined([attempt, status, limit]);

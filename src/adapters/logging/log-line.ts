@@ -43,7 +43,7 @@ const heads: Heads = {
   'step.skipped': ['debug', 'step left out'],
   'step.reused': ['info', 'step was done by an earlier run'],
   'wait.updated': ['info', 'waiting'],
-  'wait.finished': ['info', 'waits no more'],
+  'wait.finished': ['info', 'wait ended'],
   note: [({ level }) => level, ({ message }) => message],
   'command.started': ['debug', 'command started'],
   'command.finished': ['debug', 'command finished'],

@@ -159,6 +159,9 @@ function openStep(lines: readonly Line[]): LogDocument['step'] {
   return last && { step: last.step, title: last.title };
 }
 
+/** The message of a wait's end; `waits no more` in logs of 1.1.0 and earlier. */
+const waitEnds: ReadonlySet<string> = new Set(['wait ended', 'waits no more']);
+
 /** An operator in the status of a wait, if it did not become available. */
 const failedOperator = /(?:^|; )([\w-]+) is failed\b/;
 
@@ -177,7 +180,7 @@ function waitsIn(lines: readonly Line[]): readonly LoggedWait[] {
     if (msg === 'waiting') {
       waits.delete(key);
       waits.set(key, { step, sentence, status, attempt, isOpen: true, isReached });
-    } else if (msg === 'waits no more' && before !== undefined)
+    } else if (waitEnds.has(msg) && before !== undefined)
       waits.set(key, { ...before, isOpen: false, isReached });
   }
   return [...waits.values()].filter(

@@ -343,7 +343,7 @@ function addRecords(program: ProgramCommand): void {
     .add(
       'read',
       'print what failed, from bundles of logs',
-      'The line "logs: FILE" of a failed install names its bundle, and so does "bootwright logs collect". A folder stands for the bundles in it. It may be read on any machine: nothing of it is unpacked.',
+      'The line "logs: FILE" of a failed install names its bundle, and so does "bootwright logs collect". A folder stands for the bundles and logs below it. It may be read on any machine: nothing of it is unpacked.',
       'A log without a bundle is read too: that of a stopped agent, and the controller_logs.tar.gz that the service has of the controller.',
     )
     .argument('<FILE...>', 'bundles, bundle-….tar.gz, logs, or folders of bundles')
