@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, stepThat } from '../../../test/support/run-step.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { findInStream } from './stream.ts';
@@ -35,13 +36,16 @@ const metadata = {
   },
 };
 
-const find = (text: string, architecture: string, sectorBytes: number) => {
-  const host = fakeHost().withFile('/s.json', text).on(['uname', '-m']).prints(architecture);
+const find = (text: string, architecture: string, sectorBytes: number, at = '/s.json') => {
+  const host = fakeHost().on(['uname', '-m']).prints(architecture);
+  const web = fakeWeb();
+  if (at.startsWith('/')) host.withFile(at, text);
+  else web.with(at, text);
   const finding = stepThat(['host', 'web'], async (scope) => {
-    found = await findInStream(scope, new SecretUrl('/s.json'), sectorBytes);
+    found = await findInStream(scope, new SecretUrl(at), sectorBytes);
   });
   let found: unknown;
-  return runStep(finding, { host }).then(() => found);
+  return runStep(finding, { host, web }).then(() => found);
 };
 
 describe('stream metadata', () => {
@@ -60,24 +64,44 @@ describe('stream metadata', () => {
     },
   );
 
+  it.each(['http://mirror.example/s.json', '/mirror/http://s.json'])(
+    'is read from %s',
+    async (at) => {
+      const found = await find(JSON.stringify(metadata), 's390x', 512, at);
+      expect(found).toMatchObject({ format: 'raw.xz' });
+    },
+  );
+
   it.each([
-    ['an unknown architecture', 'riscv64', 512],
-    ['an architecture without metal images', 'aarch64', 512],
-    ['a sector size without an image', 's390x', 4096],
-  ])('contains no image for %s', async (_, architecture, sectorBytes) => {
-    await expect(find(JSON.stringify(metadata), architecture, sectorBytes)).rejects.toMatchObject({
+    ['an unknown architecture', 'riscv64', 512, 'it has x86_64, s390x, aarch64'],
+    ['an architecture without metal images', 'aarch64', 512, 'it has no metal image'],
+    ['a sector size without an image', 's390x', 4096, 'it has raw.xz'],
+    ['any architecture', 'ppc64le', 512, 'it has no architectures'],
+  ])('contains no image for %s', async (...[, architecture, sectorBytes, instead]) => {
+    const known = architecture === 'ppc64le' ? {} : metadata.architectures;
+    const text = JSON.stringify({ ...metadata, architectures: known });
+    const wanted = `${architecture} with sectors of ${sectorBytes} bytes`;
+    await expect(find(text, architecture, sectorBytes)).rejects.toMatchObject({
       code: 'image.not-in-stream',
       kind: 'input',
+      message: `the stream has no image for ${wanted}: ${instead}`,
+      context: { wanted },
     });
   });
 
+  const withDigest = (digest: string): string =>
+    JSON.stringify(metadata).replaceAll('b'.repeat(64), digest);
+  const digestAt = 'architectures.x86_64.artifacts.metal.formats.4k.raw.gz.disk.sha256';
+
   it.each([
-    ['not JSON', '<html>'],
-    ['another document', '{"releases": []}'],
-    ['an invalid digest', JSON.stringify(metadata).replaceAll('b'.repeat(64), 'b')],
-  ])('is refused: %s', async (_, text) => {
+    ['not JSON', '<html>', ''],
+    ['another document', '{"releases": []}', 'architectures'],
+    ['a digest that is too short', withDigest('b'), digestAt],
+    ['a digest that is too long', withDigest('b'.repeat(65)), digestAt],
+  ])('is refused: %s', async (_, text, at) => {
     await expect(find(text, 'x86_64', 512)).rejects.toMatchObject({
       code: 'image.stream-unreadable',
+      message: `/s.json is not stream metadata: see "${at}"`,
       context: { origin: '/s.json' },
     });
   });
