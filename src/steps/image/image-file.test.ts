@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { refuseUnfit } from './image-file.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeWeb } from '../../../test/support/fake-web.ts';
+import { webFailure } from '../../adapters/http/failures.ts';
+import { headBytes, headOfUrl, refuseUnfit, verifyFile } from './image-file.ts';
 
 /** The first bytes of a raw image whose partition table shows this size. */
 function image(sectorBytes: number, sectors: number): Buffer {
@@ -18,6 +21,61 @@ function iso(): Buffer {
 }
 
 const disk = { sectorBytes: 512, sizeBytes: 0 };
+const { signal } = new AbortController();
+
+describe('verifyFile', () => {
+  const [expected, actual] = ['a'.repeat(64), 'b'.repeat(64)];
+  const verify = (printed: string) => {
+    const host = fakeHost().on(['sha256sum', '--', '/i.raw']).prints(printed);
+    return verifyFile(host, '/i.raw', expected, signal);
+  };
+
+  it('refuses a file with another digest', async () => {
+    await expect(verify(`${actual}  /i.raw`)).rejects.toMatchObject({
+      code: 'image.wrong-digest',
+      context: { origin: '/i.raw', expected, actual },
+    });
+  });
+
+  it.each(['', `sha256sum: ${expected}  /i.raw`])('reads no digest in %j', async (printed) => {
+    await expect(verify(printed)).rejects.toMatchObject({ code: 'command.unreadable' });
+  });
+});
+
+describe('headOfUrl', () => {
+  const url = 'http://h.example/i.raw';
+  const content = randomBytes(headBytes + 1);
+  const start = content.subarray(0, headBytes);
+  const answered = (status: number) =>
+    webFailure('web.refused', `${url} answered ${status}`, { context: { status } });
+
+  it('reads the whole image up to that length from a server without ranges', async () => {
+    const web = fakeWeb().with(url, content).failing(url, answered(200), 1);
+    expect(await headOfUrl(web, url, { signal, tlsOnly: true })).toEqual(start);
+    expect(web.opened).toEqual([
+      { url, signal, tlsOnly: true, range: [0, headBytes - 1] },
+      { url, signal, tlsOnly: true },
+    ]);
+  });
+
+  it.each([answered(503), new Error('a bug')])('fails with another error: %s', async (error) => {
+    const web = fakeWeb().with(url, content).failing(url, error, 1);
+    await expect(headOfUrl(web, url, { signal })).rejects.toBe(error);
+  });
+
+  it('reads no further than it must', async () => {
+    let sent = 0;
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (; sent < headBytes * 2; sent += headBytes / 2) {
+        await Promise.resolve();
+        yield Buffer.alloc(headBytes / 2, 1);
+      }
+    }
+    const web = { open: () => Promise.resolve({ body: body(), origin: url }) };
+    expect(await headOfUrl(web, url, { signal })).toEqual(Buffer.alloc(headBytes, 1));
+    expect(sent).toBe(headBytes / 2);
+  });
+});
 
 describe('refuseUnfit', () => {
   it.each<[string, Buffer]>([
@@ -58,7 +116,7 @@ describe('refuseUnfit', () => {
   it.each<[string, Buffer]>([
     ['damaged gzip', Buffer.from([0x1f, 0x8b, 0xff, 0xff, 0xff])],
     ['damaged zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff])],
-    ['an unknown kind', Buffer.from('anything')],
+    ['an unknown kind', Buffer.from('anything with <html>')],
     ['an empty file', Buffer.alloc(0)],
     ['a truncated partition table', image(512, 9).subarray(0, 530)],
   ])('accepts %s', (_, bytes) => {
@@ -70,7 +128,8 @@ describe('refuseUnfit', () => {
     (sectorBytes) => {
       const target = { sectorBytes, sizeBytes: sectorBytes * 1000 };
       expect(() => refuseUnfit(image(sectorBytes, 1000), 'i', target)).not.toThrow();
-      expect(() => refuseUnfit(image(sectorBytes, 1001), 'i', target)).toThrow(
+      const tooLarge = image(sectorBytes, 1001).subarray(0, sectorBytes + 40);
+      expect(() => refuseUnfit(tooLarge, 'i', target)).toThrow(
         expect.objectContaining({ code: 'image.too-large' }),
       );
       const other = { sectorBytes: sectorBytes === 512 ? 4096 : 512, sizeBytes: 0 };
