@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import type { ConfigInput } from '../../config/schema.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
 import type { TargetDisk } from '../disk/facts.ts';
+import { bytesArgv } from '../host-commands.ts';
 import { checkHooks, runAfterHook, runBeforeHook } from './hooks.ts';
 
 const hook = '/opt/raid';
@@ -39,6 +40,7 @@ describe('image/check-hooks', () => {
   it.each<[string, readonly [number, number], string, string?]>([
     ['is a program', [0, 0], '\x7fELF\x02'],
     ['is a script', [0, 0], '#! /usr/bin/bash -e\nset -u\n'],
+    ['is a script without options', [0, 0], '#!/usr/bin/bash\nset -u\n'],
     ['is not a file', [1, 0], '', 'is not a file on the host'],
     ['is not executable', [0, 1], '', 'is not executable'],
     ['has no #! line', [0, 0], 'echo x\r\n'],
@@ -67,7 +69,7 @@ describe('image/check-hooks', () => {
     [
       'names an interpreter by env -S that the live system lacks',
       [0, 0],
-      '#! /usr/bin/env -S python3 -u\n',
+      '#! /usr/bin/env  -S python3 -u\n',
       'needs python3, which is not on the host',
     ],
   ])('checks a hook that %s', async (...[, [file, executable], content, problem]) => {
@@ -96,7 +98,27 @@ describe('image/check-hooks', () => {
       expect(failure).toMatchObject({
         code: 'hook.not-executable',
         message: `${hook} ${problem}`,
+        context: { path: hook },
       });
+  });
+
+  it.each<[ConfigInput['hooks'], readonly string[]]>([
+    [{}, []],
+    [{ after: '/b' }, ['/b']],
+    [{ before: '/a', after: '/b' }, ['/a', '/b']],
+  ])('checks only hooks that are set: %j', async (hooks, paths) => {
+    const { when, preview } = checkHooks;
+    const parsed = Config.parse({ hooks });
+    expect(when?.isMet(parsed)).toBe(paths.length > 0);
+    const commands = paths.flatMap((path) => [
+      ['test', '-f', path],
+      ['test', '-x', path],
+      bytesArgv(path, 256),
+    ]);
+    expect(preview?.(parsed, {})).toEqual(commands);
+    const host = fakeHost().on([rest]).prints('');
+    await runStep(checkHooks, { config: { hooks }, host });
+    expect(host.ran).toEqual(commands);
   });
 });
 
@@ -106,8 +128,9 @@ describe.each([
 ] as const)('hooks.%s', (name, hookStep) => {
   it('gets the disk, the image and the proxy without a password in its environment', async () => {
     const host = fakeHost().on([hook]).prints('RAID of http://user:secret@bmc.example is up\n');
-    const { notes } = await runStep(hookStep, { config, facts, host });
+    const { notes, events } = await runStep(hookStep, { config, facts, host });
     expect(notes).toEqual(['info: RAID of http://***@bmc.example is up']);
+    expect(events.find(({ type }) => type === 'note')).toMatchObject({ fields: { hook: name } });
     const [call] = host.calls;
     expect(call?.limit).toBe(120_000);
     expect(call?.env).toMatchObject({
@@ -121,6 +144,31 @@ describe.each([
       HTTP_PROXY: 'http://proxy.example:3128',
     });
     expect(JSON.stringify(call?.env)).not.toContain('secret');
+  });
+
+  it('gets the path of an image file', async () => {
+    const host = fakeHost().on([hook]).succeeds();
+    const file = { kind: 'file', path: '/opt/i.raw', because: '' } as const;
+    await runStep(hookStep, { config, facts: { disk, image: file }, host });
+    expect(host.calls[0]?.env).toMatchObject({ INSTALL_IMAGE: '/opt/i.raw' });
+  });
+
+  it('does not run if it is not set', async () => {
+    const host = fakeHost();
+    await runStep(hookStep, {
+      config: { ...config, hooks: { ...config.hooks, [name]: '' } },
+      facts,
+      host,
+    });
+    expect(host.ran).toEqual([]);
+  });
+
+  it('is not blamed for a bug', async () => {
+    const broken = fakeHost()
+      .on([hook])
+      .answers(() => Promise.reject(new TypeError('a bug')));
+    const { failure } = await tryStep(hookStep, { config, facts, host: broken });
+    expect(failure).toMatchObject({ kind: 'bug' });
   });
 
   it('gets no disk for an installation into the running root', async () => {
