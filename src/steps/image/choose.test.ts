@@ -12,6 +12,7 @@ import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
+import { hostFailure } from '../../ports/host-failures.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { checkInputs, chooseImage } from './choose.ts';
@@ -91,7 +92,18 @@ describe('image/choose', () => {
       '644 eth0.nmconnection\n',
       /^\/etc\/network: eth0\.nmconnection: its mode is 644, not 600$/,
     ],
+    [
+      'have a special bit',
+      '4600 eth0.nmconnection\n',
+      /^\/etc\/network: eth0\.nmconnection: its mode is 4600, not 600$/,
+    ],
+    [
+      'have special bits and are readable by others',
+      '6004 eth0.nmconnection\n',
+      /^\/etc\/network: eth0\.nmconnection: its mode is 6004, not 600$/,
+    ],
     ['include another file', '600 eth0.nmconnection\n600 README\n', /^\/etc\/network: README: /],
+    ['are absent', '', /^\/etc\/network: there is no keyfile$/],
   ])('checks keyfiles that %s', async (_, printed, message) => {
     const keyfile = eth0;
     const host = hostWithFile()
@@ -111,6 +123,7 @@ describe('image/choose', () => {
       expect(failure).toMatchObject({
         code: 'network.bad-keyfile',
         message: expect.stringMatching(message) as string,
+        context: { folder: '/etc/network', problems: 1 },
       });
     }
   });
@@ -141,6 +154,46 @@ describe('image/choose', () => {
     expect(host.calls.find(({ argv }) => argv === nmcliArgv)?.input).toBe(eth0);
   });
 
+  const withAddress = `${eth0}[ipv4]\naddress1=10.0.0.300/24\n`;
+
+  it.each<readonly [string, (answer: Answering) => FakeHost, string, string]>([
+    [
+      'does not write',
+      (nmcli) => nmcli.fails(1, 'Error: Error writing connection: no address'),
+      'network.bad-keyfile',
+      '/etc/network: eth0.nmconnection: no address',
+    ],
+    [
+      'does not read',
+      (nmcli) => nmcli.fails(1, 'Warning: old\nError: no address'),
+      'network.bad-keyfile',
+      '/etc/network: eth0.nmconnection: Warning: old Error: no address',
+    ],
+    [
+      'reads without its address',
+      (nmcli) => nmcli.prints(eth0),
+      'network.bad-keyfile',
+      '/etc/network: eth0.nmconnection: NetworkManager takes ipv4.address1 in part or not at all',
+    ],
+    [
+      'cannot judge',
+      (nmcli) => nmcli.fails(5, 'no memory'),
+      'command.failed',
+      'nmcli ended with exit code 5: no memory',
+    ],
+  ])('refuses a keyfile that nmcli %s', async (...[, answer, code, message]) => {
+    const host = hostWithFile()
+      .withFile('/etc/network/eth0.nmconnection', withAddress)
+      .on(['find', '-L', '/etc/network', rest])
+      .prints('600 eth0.nmconnection\n');
+    const { failure } = await tryStep(chooseImage, {
+      config: { image: { file: path }, network: { keyfiles: '/etc/network' } },
+      facts,
+      host: answer(host.on(nmcliArgv)),
+    });
+    expect(failure).toMatchObject({ code, message });
+  });
+
   it('checks keyfiles again in checkInputs', async () => {
     const host = fakeHost()
       .on(['find', '-L', '/etc/network', rest])
@@ -165,7 +218,7 @@ describe('image/choose', () => {
     `---\nNetworkManager:\n- - eth0.nmconnection\n  - |\n${text.replaceAll(/^(?=.)/gm, '    ')}`;
   const keyfile = eth0;
 
-  it.each<readonly [string, (host: FakeHost) => FakeHost, string | undefined]>([
+  it.each<readonly [string, (host: FakeHost) => FakeHost, string | undefined, string?]>([
     ['is valid', (host) => nmcliTakes(host.on(gc).prints(printed(keyfile))), undefined],
     ['lacks nmstatectl', (host) => host.on(gc).isMissing(), 'network.no-nmstatectl'],
     [
@@ -178,13 +231,24 @@ describe('image/choose', () => {
       'yields keyfiles that NetworkManager refuses',
       (host) => host.on(gc).prints(printed(keyfile)).on(nmcliArgv).fails(1, 'Error: no'),
       'network.bad-nmstate',
+      '/opt/host.yaml: eth0.nmconnection: no',
     ],
-  ])('checks nmstate that %s without writing keyfiles', async (_, prepare, code) => {
+  ])('checks nmstate that %s without writing keyfiles', async (...row) => {
+    const [, prepare, code, message = expect.any(String) as string] = row;
     const host = prepare(hostWithFile());
     const { failure } = await tryStep(chooseImage, { config: nmstate, facts, host });
     if (code === undefined) expect(failure).toBeUndefined();
-    else expect(failure).toMatchObject({ code });
+    else expect(failure).toMatchObject({ code, message, context: { path: '/opt/host.yaml' } });
     expect(host.textOf('/opt/install-dir/network/eth0.nmconnection')).toBeUndefined();
+  });
+
+  it('passes on a failure of nmstatectl that says nothing about the file', async () => {
+    const late = hostFailure('command.timed-out', 'nmstatectl did not end');
+    const host = hostWithFile()
+      .on(gc)
+      .answers(() => Promise.reject(late));
+    const { failure } = await tryStep(chooseImage, { config: nmstate, facts, host });
+    expect(failure).toBe(late);
   });
 
   it('passes on warnings of nmstatectl', async () => {
@@ -192,7 +256,7 @@ describe('image/choose', () => {
       .on(gc)
       .prints(
         printed(keyfile),
-        '[2026-11-28T05:04:55Z INFO  nmstatectl] Nmstate version: 2.2.57\n[2026-11-28T05:04:55Z WARN  nmstate::iface] Unsupported interface type ethernett\n',
+        '[2026-11-28T05:04:55Z INFO  nmstatectl] Nmstate version: 2.2.57, not [a WARN b] c\n[2026-11-28T05:04:55Z WARN  nmstate::iface] Unsupported interface type ethernett\n',
       );
     const { notes } = await runStep(chooseImage, { config: nmstate, facts, host });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([
@@ -202,7 +266,7 @@ describe('image/choose', () => {
 
   it('hides passwords of the nmstate file that nmstatectl may print', async () => {
     const state =
-      '802.1x: { identity: a, private-key-password: 20261128 }\n{"psk": "planted", "mka-cak":\n\'0a1b2c3d\'}';
+      '802.1x: { identity: a, private-key-password : 20261128 }\n{"psk":"planted", "mka-cak":\n\'0a1b2c3d\'}';
     const host = hostWithFile().withFile('/opt/host.yaml', state).on(gc);
     const stderr = 'invalid type: integer `20261128`, expected a string';
     const { failure, hidden } = await tryStep(chooseImage, {
@@ -226,7 +290,7 @@ describe('image/choose', () => {
         .succeeds();
 
     it('are checked, and then written to a private folder, from which others are removed', async () => {
-      const known = nmcliTakes(hostWithOld());
+      const known = nmcliTakes(hostWithOld()).withFile(`${folder}/eth0.nmconnection`, 'old');
       const done: string[] = [];
       const host: Host = {
         ...known,
