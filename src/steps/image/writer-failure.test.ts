@@ -59,6 +59,9 @@ describe('writerFailure', () => {
     ['there are no partitions', noPartitions, 'image.no-boot-partition'],
     ['gpg ended early', gpg, 'image.bad-signature'],
     ['gpg failed', 'Error: GPG verification failure', 'image.bad-signature'],
+    ['gpg checks in vain', 'Error: gpg: the check of a.sig failed', 'image.bad-signature'],
+    ['gpg refuses', 'Error: the signature is not a valid one', 'image.bad-signature'],
+    ['the disk is gone', 'Error: opening /dev/sdz\n\nCaused by:\n    (os error 2)', 'disk.missing'],
     [
       'there is no udev',
       'Error: udevd socket missing; are we running in a container',
@@ -98,11 +101,42 @@ describe('writerFailure', () => {
   });
 
   it('reports an unreachable relay when nothing asked it, unless the disk is busy', () => {
-    expect(ended(refused, { isRelayUnasked: true })).toMatchObject({
-      code: 'image.relay-unreachable',
-      kind: 'host',
-    });
+    for (const text of [refused, 'Error: unexpected EOF during chunk'])
+      expect(ended(text, { isRelayUnasked: true })).toMatchObject({
+        code: 'image.relay-unreachable',
+        kind: 'host',
+      });
     expect(ended(busy, { isRelayUnasked: true })).toMatchObject({ code: 'disk.busy' });
+  });
+
+  const causes = Array.from({ length: 14 }, (_, at) => `cause ${at}: x`);
+
+  it.each([
+    ['without causes', 'Error: one\n', 'one', undefined],
+    ['behind an error of gpg', 'gpg: error: none\nError: one', 'one', undefined],
+    [
+      'with the last cause',
+      'Error: one\n\nCaused by:\n    exit code 3: two',
+      'one',
+      'exit code 3: two',
+    ],
+    [
+      'with a cause that names the partition table',
+      'Error: one\n\nCaused by:\n    0: Resetting partition table\n    1: two\nResetting partition table\nError: install failed',
+      'one',
+      'Resetting partition table: two',
+    ],
+    ['without a remark on dasdfmt', 'Running dasdfmt: slow\nError: one', 'one', undefined],
+    [
+      'with eleven causes at most',
+      `Error: one\n\nCaused by:\n${causes.map((cause, at) => `    ${at}: ${cause}`).join('\n')}`,
+      'one',
+      causes.slice(0, 11).join(': '),
+    ],
+  ])('reports the first error of the output %s', (...[, text, said, why]) => {
+    const { message, ...report } = reportOf(ended(text));
+    expect(message).toBe(`write to /dev/sda (serial LAB01) failed: ${said}`);
+    expect(report.why).toBe(why);
   });
 });
 
@@ -171,12 +205,13 @@ describe('writerFailure for recorded output of coreos-installer', () => {
     const killed = hostFailure('command.failed', 'coreos-installer was ended by SIGKILL', {
       context: { signal: 'SIGKILL' },
     });
-    const lines = ['', 'Signature not found; skipping verification as requested', ''];
+    const signature = 'Signature not found; skipping verification as requested';
+    const lines = ['0'.repeat(3000), 'one', ' two', '', 'three', signature, ''];
     const disk = { path: '/dev/sda', serial: '' };
     expect(reportOf(writerFailure(killed, disk, lines, false))).toMatchObject({
-      message: expect.stringMatching(/failed: Signature .* as requested$/) as string,
+      message: `write to /dev/sda failed: one: two: three: ${signature}`,
       why: 'coreos-installer was ended by SIGKILL',
-      context: { stderr: lines.join('\n') },
+      context: { stderr: lines.join('\n').slice(-2048) },
     });
     const panic =
       "thread 'main' panicked at src/blockdev.rs:1:2:\nindex out of bounds\nnote: run with `RUST_BACKTRACE=1`";
