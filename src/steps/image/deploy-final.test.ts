@@ -294,6 +294,47 @@ describe('deployFinal', () => {
     expect(ran(host).filter(isBroken).length).toBeGreaterThanOrEqual(3);
   });
 
+  it.each<[string, readonly [string, ...string[]], string, string]>([
+    [
+      'mount',
+      ['mount', '/dev/sda3', '/mnt/boot'],
+      'mount: /mnt/boot: mount system call failed: Connection timed out.',
+      'mount: /mnt/boot: /dev/mapper/san.1p3 already mounted on /mnt/boot.\n       dmesg(1) may have more information after failed mount system call.',
+    ],
+    [
+      'fsfreeze',
+      ['fsfreeze', '--freeze', '/mnt'],
+      'fsfreeze: /mnt: freeze failed: Interrupted system call',
+      'fsfreeze: /mnt: freeze failed: Device or resource busy',
+    ],
+    [
+      'umount',
+      ['umount', '/mnt/boot'],
+      'umount: /mnt/boot: target is busy.',
+      'umount: /mnt/boot: not mounted.',
+    ],
+    [
+      'umount, like the first one,',
+      ['umount', '/mnt/boot'],
+      'umount: /mnt/boot: not mounted.',
+      'umount: /mnt/boot: not mounted.',
+    ],
+  ])('goes on when the second %s finds the work done', async (_, argv, first, second) => {
+    const [clock, host] = [fakeClock(), hostWith()];
+    host.on(argv).inTurn({ exitCode: 1, stderr: first }, { exitCode: 1, stderr: second });
+    const { failure, events } = await deployTo({ host, clock });
+    expect(failure).toBeUndefined();
+    expect(events.filter(({ type }) => type === 'wait.updated')).toMatchObject([
+      {
+        sentence: `${argv.slice(0, 2).join(' ')} succeeds`,
+        status: `${argv[0]} ended with exit code 1: ${first}`,
+      },
+    ]);
+    expect(ran(host).filter((command) => command === argv.join(' '))).toHaveLength(2);
+    expect(clock.elapsed()).toBe(seconds(5));
+    expect(ran(host).slice(-3)).toEqual([...rootLeft, 'setenforce 1']);
+  });
+
   it.each([
     [
       'the innermost cause',
@@ -338,9 +379,9 @@ describe('deployFinal', () => {
       'kargs = ["a"]',
     );
     host.on(during).answers(() => run.abort(new Error('stopped')));
-    const { failure, notes } = await deployTo({ host, signal: run.signal });
+    const { failure, notes, events } = await deployTo({ host, signal: run.signal });
     expect(failure).toMatchObject({ message: 'stopped' });
-    expect(notes).toEqual([]);
+    expect([...notes, ...statusesOf(events)]).toEqual([]);
     expect(ran(host).slice(-4)).toEqual([expect.stringMatching(/^ostree /), ...undone]);
   });
 
