@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { Config } from '../../config/schema.ts';
 import { minutes } from '../../model/duration.ts';
 import { deployToExistingRoot } from './deploy-to-existing-root.ts';
 
@@ -41,10 +42,10 @@ const liveRoot = (): FakeHost => {
 const ran = (host: FakeHost): string[] => host.ran.map((argv) => argv.join(' '));
 
 describe('image/deploy-to-existing-root', () => {
-  it('deploys into a new stateroot and requests a first boot', async () => {
+  it('deploys into a new stateroot and requests a first boot, without an asked network', async () => {
     const host = liveRoot();
     const { value, events } = await runStep(deployToExistingRoot, {
-      config: imageWith(),
+      config: imageWith(['--network-dir', '/etc/bootwright/network/']),
       host,
       facts,
     });
@@ -83,6 +84,23 @@ describe('image/deploy-to-existing-root', () => {
       'ostree refs --repo /ostree/repo --delete coreos/node-image',
     ]);
   });
+
+  it.each<[string[]]>([[[]], [['-n']], [['--append-karg', 'a', '--delete-karg', 'c']]])(
+    'plans the image and the commands of a run with %j',
+    async (writerArgs) => {
+      const host = liveRoot()
+        .on(['stat', rest])
+        .succeeds()
+        .on(['rpm-ostree', rest])
+        .succeeds()
+        .on(['rpm-ostree', 'kargs', '--os=install'])
+        .prints('quiet c');
+      await runStep(deployToExistingRoot, { config: imageWith(writerArgs), host, facts });
+      const config = Config.parse(imageWith(writerArgs));
+      expect(deployToExistingRoot.preview?.(config, facts)).toEqual(host.ran);
+      expect(deployToExistingRoot.explain?.(config)).toContain(osImage);
+    },
+  );
 
   it.each(['-n', '--copy-network'])('copies the network of the host with %s', async (flag) => {
     const host = liveRoot();
