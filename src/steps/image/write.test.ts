@@ -14,8 +14,12 @@ import type { AgentError } from '../../model/failure.ts';
 
 const keepingFacts = () => {
   const facts = writeFacts();
-  return { ...facts, disk: { ...facts.disk, kept: [keptPartition(3, 'data', 9000)] } };
+  const kept = [keptPartition(3, 'data', 9000), keptPartition(4, 'logs', 20_000)];
+  return { ...facts, disk: { ...facts.disk, kept } };
 };
+
+/** The table of a disk that has them, with the numbers that the writer gave them. */
+const keptTable = sfdiskOutput([5, 'data', 9000], [6, 'logs', 20_000]);
 
 const part = (number: number, partlabel: string, partuuid: string) => ({
   name: `sda${number}`,
@@ -265,12 +269,12 @@ describe('image/write', () => {
       stop.abort(new Error('stopped'));
       return { exitCode: 1, stderr: writer.read(50) };
     });
-    host.on(tableArgv('/dev/sda')).prints(sfdiskOutput([5, 'data', 9000]));
+    host.on(tableArgv('/dev/sda')).prints(keptTable);
     const config = { image: { writerArgs: ['--save-partindex', '5'] } };
     await tryStep(writeImage, { config, host, facts: keepingFacts(), signal: stop.signal });
-    const undo = host.calls.slice(-4);
-    expect(undo.map(({ argv: [program] }) => program)).toEqual([
-      ...['lsblk', 'wipefs', 'lsblk', 'wipefs'],
+    const [written, ...undo] = host.calls.slice(-5);
+    expect([written, ...undo].map((call) => call?.argv[0])).toEqual([
+      ...['coreos-installer', 'lsblk', 'wipefs', 'lsblk', 'wipefs'],
     ]);
     expect(undo.reduce((sum, { limit }) => sum + limit, 0)).toBe(2400);
   });
@@ -293,8 +297,8 @@ describe('image/write', () => {
     const host = writingHost()
       .withFile('/opt/writer.yaml', 'save-partlabel: [data]\n')
       .on(tableArgv('/dev/sda'))
-      .prints(sfdiskOutput([5, 'data', 9000]))
-      .on(writer.argv(...others, '--save-partindex', '5'))
+      .prints(keptTable)
+      .on(writer.argv(...others, '--save-partindex', '5,6'))
       .fails(1, `${writer.read(50)}Error: x\n`)
       .on(['lsblk', rest])
       .prints(disks)
@@ -308,6 +312,21 @@ describe('image/write', () => {
     const wiped = host.ran.filter(([program]) => program === 'wipefs').map((words) => words.at(-1));
     expect(new Set(wiped)).toEqual(new Set(['/dev/sda2', '/dev/sda3']));
     expect(ran(host)).not.toContainEqual(disk.zero);
+  });
+
+  it('wipes nothing when a configuration file keeps partitions since the disk was found', async () => {
+    const host = writingHost()
+      .withFile('/opt/writer.yaml', 'save-partlabel: [data]\n')
+      .on(tableArgv('/dev/sda'))
+      .prints(keptTable)
+      .on(['lsblk', rest])
+      .prints(disk.lsblk([part(3, 'boot', 'BB')]))
+      .on(writer.argv('--config-file', '/opt/writer.yaml'))
+      .fails(1, `${writer.read(50)}Error: x\n`);
+    const config = { image: { writerArgs: ['--config-file', '/opt/writer.yaml'] } };
+    const { failure, notes } = await tryStep(writeImage, { config, host, facts: writeFacts() });
+    expect([failure, notes]).toMatchObject([{ code: 'image.writer-failed' }, []]);
+    expect(ran(host).at(-1)?.[0]).toBe('coreos-installer');
   });
 
   it.each([['is gone', '3', writingHost(), sfdiskOutput([3, 'boot', 129])]])(
