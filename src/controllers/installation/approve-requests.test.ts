@@ -14,7 +14,7 @@ import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { RequestPurpose } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, configMaps, events, nodes } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import type { InstallingHost } from '../../ports/inventory.ts';
+import type { InstallationView, InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { recordData, recordRef } from '../../steps/cluster/left-record.ts';
@@ -22,25 +22,45 @@ import { recordData, recordRef } from '../../steps/cluster/left-record.ts';
 const host = (name: string, change: Partial<InstallingHost> = {}) =>
   installingHost({ id: `id-${name}`, name, addresses: ['192.0.2.7'], ...change });
 
-const away = inventoryFailure('inventory.unreachable', 'no route to host');
+/** The service left before the first request to it. */
+const away: InstallationView = {
+  lastError: inventoryFailure('inventory.unreachable', 'no route to host'),
+};
+
+/** An API server that lists the names of the objects that are read again. */
+function readKube() {
+  const kube = fakeKube();
+  const { get } = kube;
+  const read: string[] = [];
+  return Object.assign(kube, {
+    read,
+    get: (...given: Parameters<typeof get>) => {
+      read.push(given[0].name);
+      return get(...given);
+    },
+  });
+}
+
+const failing = (code: 'kube.busy' | 'kube.denied', status: number) => (): never => {
+  throw kubeFailure(code, 'it fails', { context: { status } });
+};
 
 interface World {
   readonly kube?: FakeKube;
   readonly hosts?: readonly InstallingHost[];
   readonly isAgentBased?: boolean;
-  /** The service left before the first request to it. */
-  readonly isAway?: boolean;
+  /** By default, the service answers with the hosts. */
+  readonly says?: InstallationView;
 }
 
 const machines = { networks: ['192.0.2.0/24'], vips: [] };
 
-function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false }: World = {}) {
+function setUp({ kube = fakeKube(), hosts, isAgentBased = false, says }: World = {}) {
   const clock = fakeClock({ auto: false });
   const known = fakeInventory({ hosts: hosts ?? [host('m0')] });
   const inventory: typeof known = {
     ...known,
-    follow: (seen, signal) =>
-      known.follow((view) => seen(isAway ? { lastError: away } : view), signal),
+    follow: (seen, signal) => known.follow((view) => seen(says ?? view), signal),
   };
   const { stop } = runInstallation(['approve-requests'], {
     kube,
@@ -57,16 +77,19 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
       keys = keyPair(),
       status = {},
       address = '192.0.2.7',
+      created = -minutes(60),
     } = {},
   ) => {
     const names = purpose === 'serving' ? alternativeNames(node, address) : [];
     const subject = `O=system:nodes, CN=system:node:${node}`;
     const pem = await pkcs10({ subject, names, keys: await keys });
     const spec = purpose === 'serving' ? { username: `system:node:${node}` } : {};
-    kube.put(
-      certificateSigningRequests,
-      signingRequestObject(purpose, pem, { name, spec, status }),
-    );
+    const object = signingRequestObject(purpose, pem, { name, spec, status });
+    const creationTimestamp = new Date(created).toISOString();
+    kube.put(certificateSigningRequests, {
+      ...object,
+      metadata: { ...object.metadata, creationTimestamp },
+    });
     await clock.advance(seconds(1));
   };
   const join = (name: string, role = 'master', addresses = ['192.0.2.7']) =>
@@ -118,13 +141,45 @@ describe('approving certificate requests', () => {
     expect(approvals()).toEqual(['first', 'again', 'third']);
   });
 
-  it.each(['Denied', 'Failed', 'Approved'])('ignores a request that is %s', async (type) => {
-    const { approvals, put } = setUp();
-    await put('client', { status: condition(type) });
+  it('approves the request of a host that the inventory adds, in any case', async () => {
+    const { approvals, clock, inventory, put } = setUp({ hosts: [] });
+    await put('client');
     expect(approvals()).toEqual([]);
+    inventory.set({ hosts: [host('M0')] });
+    await clock.advance(seconds(1));
+    expect(approvals()).toEqual(['csr-client']);
   });
 
-  it('does not approve a request that was recreated under the same name', async () => {
+  it.each(['Denied', 'Failed', 'Approved'])('ignores a request that is %s', async (type) => {
+    const kube = readKube();
+    const { approvals, clock, join, put } = setUp({ kube });
+    await put('client', { status: condition(type) });
+    join('m0');
+    await clock.advance(minutes(1));
+    expect([kube.read, approvals(), kube.objectsOf(events)]).toEqual([[], [], []]);
+  });
+
+  it('reads no request again that it must not approve or has approved', async () => {
+    const kube = readKube();
+    kube.before('replace', () => void kube.holdViews());
+    const { clock, inventory, put } = setUp({ kube });
+    await put('client', { name: 'unknown', node: 'x1' });
+    expect(kube.read).toEqual([]);
+    await put('client');
+    inventory.set({ hosts: [host('m0')] });
+    await clock.advance(minutes(1));
+    expect(kube.read).toEqual(['csr-client', 'm0']);
+    expect(kube.objectsOf(events).map(({ metadata }) => metadata.name)).toEqual([
+      'certificate-requests-left.unknown-host',
+    ]);
+  });
+
+  it.each<[string, (request: KubeObject) => KubeObject | undefined]>([
+    ['recreated', (found) => ({ ...found, metadata: { ...found.metadata, uid: 'another' } })],
+    ['denied', (found) => ({ ...found, status: condition('Denied') })],
+    ['approved', (found) => ({ ...found, status: condition('Approved') })],
+    ['deleted', () => undefined],
+  ])('does not approve a request that was %s, which no watch shows yet', async (_, changed) => {
     const inner = fakeKube();
     let reads = 0;
     const kube: FakeKube = {
@@ -132,13 +187,14 @@ describe('approving certificate requests', () => {
       get: async (ref, signal) => {
         reads += 1;
         const found = await inner.get(ref, signal);
-        return found && { ...found, metadata: { ...found.metadata, uid: 'another' } };
+        return found && changed(found);
       },
     };
-    const { approvals, put } = setUp({ kube });
+    const { approvals, put, stop } = setUp({ kube });
     await put('client');
     expect(reads).toBeGreaterThan(0);
     expect(approvals()).toEqual([]);
+    expect((await stop()).notes).toEqual([]);
   });
 
   it.each<[string, (world: ReturnType<typeof setUp>) => void]>([
@@ -190,7 +246,7 @@ describe('approving certificate requests', () => {
         return isAllowed ? replace(...given) : Promise.reject(refusal);
       },
     });
-    const { approvals, clock, put } = setUp({ kube });
+    const { approvals, clock, put, stop } = setUp({ kube });
     await put('client');
     await clock.advance(minutes(5));
     expect(asked).toBeLessThan(16);
@@ -200,6 +256,19 @@ describe('approving certificate requests', () => {
     isAllowed = true;
     await clock.advance(seconds(30));
     expect(approvals()).toEqual(['csr-client']);
+    expect((await stop()).notes).toContain('warn: certificate requests of m0: trying again');
+  });
+
+  it('approves once a busy API server answers, without an event', async () => {
+    const kube = fakeKube();
+    for (let times = 0; times < 4; times += 1) kube.before('replace', failing('kube.busy', 429));
+    const { approvals, clock, put } = setUp({ kube });
+    await put('client');
+    await clock.advance(seconds(10));
+    expect(approvals()).toEqual([]);
+    await clock.advance(seconds(10));
+    expect(approvals()).toEqual(['csr-client']);
+    expect(kube.objectsOf(events)).toEqual([]);
   });
 });
 
@@ -265,15 +334,42 @@ describe('a serving request for an address that the inventory does not have', ()
 
 describe('without the service', () => {
   it('approves only as many masters as are missing', async () => {
-    const { approvals, join, put } = setUp({ isAgentBased: true, isAway: true });
+    const { approvals, join, kube, put } = setUp({ isAgentBased: true, says: away });
+    const status = condition('Approved');
+    const others = { name: 'others', spec: { signerName: 'example.com/signer' }, status };
+    kube.put(certificateSigningRequests, signingRequestObject('client', '', others));
     join('m1');
     join('m2');
+    join('w0', 'worker');
+    await put('client', { name: 'joined', node: 'm1', status });
     await put('client');
     await put('client', { name: 'one-too-many', node: 'm9' });
     expect(approvals()).toEqual(['csr-client']);
     join('m0');
     await put('serving');
     expect(approvals()).toEqual(['csr-client', 'csr-serving']);
+  });
+
+  it('counts an approval before its start against the missing masters', async () => {
+    const { approvals, join, put } = setUp({ isAgentBased: true, says: away });
+    join('m1');
+    join('m2');
+    await put('client', { status: condition('Approved') });
+    await put('client', { name: 'one-too-many', node: 'm9' });
+    await put('client', { name: 'again' });
+    expect(approvals()).toEqual(['again']);
+  });
+
+  it('does not count a forbidden approval against the missing masters', async () => {
+    const kube = fakeKube();
+    for (let times = 0; times < 2; times += 1) kube.before('replace', failing('kube.denied', 403));
+    const { approvals, join, put } = setUp({ kube, isAgentBased: true, says: away });
+    join('m1');
+    join('m2');
+    await put('client');
+    kube.drop({ kind: certificateSigningRequests, name: 'csr-client' });
+    await put('client', { name: 'next', node: 'm9' });
+    expect(approvals()).toEqual(['next']);
   });
 
   it('counts an approval in flight against the missing masters', async () => {
@@ -286,7 +382,7 @@ describe('without the service', () => {
         return inner.replace(...given);
       },
     };
-    const { approvals, clock, join, put } = setUp({ kube, isAgentBased: true, isAway: true });
+    const { approvals, clock, join, put } = setUp({ kube, isAgentBased: true, says: away });
     join('m1');
     join('m2');
     await put('client');
@@ -310,7 +406,7 @@ describe('without the service', () => {
         ],
       }),
     });
-    const { approvals, join, put } = setUp({ kube, isAgentBased: true, isAway: true });
+    const { approvals, join, put } = setUp({ kube, isAgentBased: true, says: away });
     join('m2');
     await put('client', { name: 'forged', node: 'm9' });
     await put('client', { name: 'joined', node: 'm1' });
@@ -320,8 +416,11 @@ describe('without the service', () => {
     expect(approvals()).toEqual(['csr-client', 'worker']);
   });
 
-  it('approves nothing before the first response of a service that will return', async () => {
-    const { approvals, join, put } = setUp({ isAway: true });
+  it.each<[string, World]>([
+    ['is away, but will return', { says: away }],
+    ['has neither responded nor failed', { isAgentBased: true, says: {} }],
+  ])('approves nothing while the service %s', async (_, world) => {
+    const { approvals, join, put } = setUp(world);
     join('m0');
     await put('serving');
     await put('client', { node: 'm1' });
@@ -334,9 +433,12 @@ describe('requests that are not approved', () => {
     const { clock, kube, put, stop } = setUp();
     await put('client', { name: 'a', node: 'x1' });
     await put('client', { name: 'b', node: 'x2' });
-    await clock.advance(seconds(60));
+    await clock.advance(seconds(8));
+    expect(kube.objectsOf(events)).toMatchObject([{ count: 2 }]);
     await put('client', { name: 'c', node: 'x3' });
-    await clock.advance(minutes(5));
+    await clock.advance(seconds(58));
+    expect(kube.objectsOf(events)).toMatchObject([{ count: 2 }]);
+    await clock.advance(seconds(1));
     const written = kube.objectsOf(events);
     expect(written).toHaveLength(1);
     expect(written[0]).toMatchObject({
@@ -354,6 +456,40 @@ describe('requests that are not approved', () => {
     expect((await stop()).notes).toContain(
       'warn: certificate requests not approved: no host of this cluster has the name',
     );
+  });
+
+  it('are counted at the age of 30 seconds', async () => {
+    const { clock, kube, put } = setUp();
+    await clock.advance(seconds(10));
+    await put('client', { node: 'x1', created: seconds(10) });
+    await clock.advance(seconds(28));
+    expect(kube.objectsOf(events)).toEqual([]);
+    await clock.advance(seconds(1));
+    expect(kube.objectsOf(events)).toMatchObject([{ count: 1 }]);
+  });
+
+  it.each([
+    ['is made again, as the API server was busy', failing('kube.busy', 429), 2],
+    ['is not made again, as a role forbids it', failing('kube.denied', 403), 1],
+  ] as const)('are counted in an event that %s', async (_, fail, count) => {
+    const { clock, kube, put, stop } = setUp();
+    await put('client', { name: 'a', node: 'x1' });
+    await clock.advance(seconds(10));
+    kube.before('create', fail);
+    await put('client', { name: 'b', node: 'x2' });
+    await clock.advance(minutes(2));
+    expect(kube.objectsOf(events)).toMatchObject([{ count }]);
+    const again = 'warn: certificate requests that are not approved: trying again';
+    expect((await stop()).notes.includes(again)).toBe(count === 2);
+  });
+
+  it('are named up to five in an event', async () => {
+    const { clock, kube, put } = setUp();
+    for (const node of ['a', 'b', 'c', 'd', 'e', 'f']) await put('client', { name: node, node });
+    await clock.advance(minutes(1));
+    expect(kube.objectsOf(events)).toMatchObject([
+      { count: 6, message: expect.stringMatching(/: a, b, c, d, e$/) as string },
+    ]);
   });
 
   it('are listed in one sanitized and truncated line', async () => {
