@@ -8,6 +8,7 @@ import {
 } from '../../../test/layering/layered-pool.ts';
 import { rollOutCluster } from '../../../test/layering/roll-out.ts';
 import { conditionsOf } from '../../../test/layering/build-conditions.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { poolProgress } from './progress.ts';
 
 const running = (phase: 'running' | 'failed'): LayeredPool => ({
@@ -17,29 +18,42 @@ const running = (phase: 'running' | 'failed'): LayeredPool => ({
 });
 
 describe('the next build', () => {
-  const buildPod = {
-    metadata: {
-      name: 'build-x',
-      labels: { 'batch.kubernetes.io/job-name': `build-${masterBuild}` },
-    },
-    status: {
-      phase: 'Pending',
-      containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }],
-    },
-  };
-
-  it('is reported with its pod while it runs', () => {
+  const ended = { state: { terminated: { reason: 'Completed' } } };
+  it.each([
+    [
+      'Pending, ImagePullBackOff',
+      {
+        phase: 'Pending',
+        initContainerStatuses: [ended],
+        containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }],
+      },
+    ],
+    ['Running', { phase: 'Running', initContainerStatuses: [ended] }],
+  ])('is reported with its pod while it is %s', (text, status) => {
+    const labels = { 'batch.kubernetes.io/job-name': `build-${masterBuild}` };
+    const buildPod: KubeObject = { metadata: { name: 'build-x', labels }, status };
+    const pods = [buildPod, { metadata: { name: 'y' } }];
     const deployments = [{ metadata: { name: 'machine-config-controller' } }];
-    const operator = { deployments, leases: [], now: 0, pods: [buildPod] };
+    const operator = { deployments, leases: [], now: 0, pods };
     const progress = poolProgress('master', rollOutCluster(running('running'), { operator }));
     expect(progress.nextBuild).toMatchObject({
       phase: 'Building',
       since: '2026-11-23T11:50:00Z',
       isOver: false,
-      pod: 'build-x: Pending, ImagePullBackOff',
+      pod: `build-x: ${text}`,
     });
     expect(progress.nodes[0]?.waitsFor).toBe(`MachineOSBuild ${masterBuild}: Building`);
     expect(progress.actions).toEqual([]);
+  });
+
+  it('is missing where only the MachineOSConfig names it', () => {
+    const { nextBuild } = poolProgress('master', rollOutCluster({}, { builds: [] }));
+    expect(nextBuild).toMatchObject({ name: masterBuild, phase: 'missing', isOver: false });
+  });
+
+  it('and an origin are absent in a pool without a MachineOSConfig', () => {
+    const { nextBuild, origin } = poolProgress('worker', rollOutCluster());
+    expect([nextBuild, origin]).toEqual([undefined, undefined]);
   });
 
   it('asks for an action and violates an invariant when it has failed', () => {
@@ -86,27 +100,40 @@ describe('the origin of an image', () => {
     });
   });
 
-  it('is a build that reused the image of an earlier build', () => {
+  it.each([
+    ['named by the MachineOSConfig', 'master-2', 'master-2', '2026-11-23T11:00:00Z'],
+    ['that ended last, if it names none of them', 'none', 'master-3', '2026-11-23T11:30:00Z'],
+  ])('is, of several builds that used an image again, the one %s', (_, name, build, builtAt) => {
     const { osConfigs, builds } = layeredCluster();
-    const [config] = osConfigs;
     const named = {
-      ...config,
-      metadata: { name: 'master', annotations: { [key]: 'master-2' } },
+      ...osConfigs[0],
+      metadata: { name: 'master', annotations: { [key]: name } },
       status: {
         currentImagePullSpec: masterImage,
         observedGeneration: 4,
-        machineOSBuild: { name: 'master-2' },
+        machineOSBuild: { name },
       },
     };
+    const ended = (of: string, buildEnd: string, digestedImagePushSpec = masterImage) => ({
+      ...newer,
+      metadata: { name: of },
+      status: { ...newer.status, buildEnd, digestedImagePushSpec },
+    });
+    const later = [
+      ended('other', '2026-11-23T11:40:00Z', 'another'),
+      ended('master-3', '2026-11-23T11:30:00Z'),
+      newer,
+    ];
     const { origin } = poolProgress(
       'master',
-      rollOutCluster({}, { osConfigs: [named], builds: [...builds, newer] }),
+      rollOutCluster({}, { osConfigs: [named], builds: [...later, ...builds] }),
     );
     expect(origin).toMatchObject({
-      build: 'master-2',
+      build,
+      isOfInstallation: false,
       reusedFrom: masterBuild,
       generation: 4,
-      builtAt: '2026-11-23T11:00:00Z',
+      builtAt,
     });
   });
 });
