@@ -11,6 +11,7 @@ import {
   nodes,
   pods,
 } from '../../kube/kinds.ts';
+import type { Informer } from '../../kube/informer.ts';
 import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -59,6 +60,8 @@ const abort = (): AbortSignal => {
   return stop.signal;
 };
 
+type Runs = Pick<Informer, 'run'>;
+
 /** A cluster with all kinds of pools and nodes, its stores, and the keys that changes add. */
 function setUp() {
   const kube = fakeKube();
@@ -82,7 +85,8 @@ function setUp() {
   const added: string[] = [];
   watchPools(stores, (key) => void added.push(key));
   const signal = abort();
-  for (const { run } of Object.values(stores).flat()) void run(signal);
+  for (const { run } of Object.values<Runs | readonly Runs[]>({ ...stores }).flat())
+    void run(signal);
   added.length = 0;
   return { kube, clock, stores, signal, added };
 }
