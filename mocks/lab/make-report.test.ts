@@ -85,7 +85,12 @@ it('takes the time of a host that rebooted from the end of its agent', () => {
   const finished = { type: 'run.finished', outcome: 'left the host', duration: 1 } as const;
   const host = {
     plan: { name: 'm1', role: 'master' as const },
-    ...{ hostId: 'h', outcome: 'rebooted' as const, phase: '', boots: 1, endedAt: 9000, steps: {} },
+    hostId: 'h',
+    outcome: 'rebooted' as const,
+    phase: '',
+    boots: 1,
+    endedAt: 9000,
+    steps: {},
     events: [{ ...finished, run: 'r', at: 5000 }],
   };
   expect(reportOfHost(host, { host: () => undefined }, 0).seconds).toBe(5);

@@ -131,7 +131,11 @@ it('has a line for a host that waits for the service, and for operators that a c
   const step = { step: 'a/b', title: 'b', state: 'running', since: 0, attempt: 1, wait } as const;
   const shown = {
     plan: { name: 'm1', role: 'master' as const },
-    ...{ hostId: 'h', phase: '', boots: 0, events: [], steps: { 'a/b': step } },
+    hostId: 'h',
+    phase: '',
+    boots: 0,
+    events: [],
+    steps: { 'a/b': step },
   };
   const run = { name: '', lab: { inventory: { store } }, hosts: [shown], startedAt: 0 };
   expect(linesOf(run).map(([, line]) => line)).toEqual([

@@ -218,9 +218,12 @@ function spanTitle(span: Span, spans: readonly Span[], end: number): string {
   return `${where}${titleOf(span, spans)}, ${renderDuration(until - from)}`;
 }
 
-type Bar = Pick<Span, 'from' | 'until' | 'isBad'> & { readonly work: Kind };
-
-function bar(span: Bar, title: string, index: number, of: Timeline): Html {
+function bar(
+  span: Pick<Span, 'from' | 'until' | 'isBad'> & { readonly work: Kind },
+  title: string,
+  index: number,
+  of: Timeline,
+): Html {
   const { work, from, until = of.until } = span;
   const isOpen = span.until === undefined ? ' is-open' : '';
   const isBad = span.isBad === true ? ' is-bad' : '';
