@@ -147,10 +147,9 @@ describe('the agent does not report Failed', () => {
     expect(end.log).toContain('failed: cli.already-running');
   });
 
-  it('for a stop by its own reboot', async () => {
-    const end = await runUnder({
-      before: (host) => interpose(host, 'shutdown', 'kill -TERM $PPID; sleep 0.3'),
-    });
+  it('for a stop by its own reboot, which ends the command that ordered it too', async () => {
+    const stop = '"$0.real" "$@"; kill -TERM $PPID; sleep 0.3; kill -TERM $$';
+    const end = await runUnder({ before: (host) => interpose(host, 'shutdown', stop) });
     expect(end).toMatchObject({ exitCode: 0, status: 'installing-in-progress' });
     expect(end.ran).toContain('shutdown');
   });

@@ -112,6 +112,11 @@ const verbs: Readonly<Record<string, (of: UnitCall) => number | Promise<number>>
     return 0;
   },
   'daemon-reload': () => 0,
+  'is-system-running': ({ machine, call }) => {
+    const isStopping = machine.reboot?.when === 'now';
+    call.out(isStopping ? 'stopping\n' : 'running\n');
+    return isStopping ? 1 : 0;
+  },
   // As the real one: it returns at once, and the host goes down afterwards.
   reboot: ({ machine }) => {
     machine.reboot = { when: 'now', message: '' };

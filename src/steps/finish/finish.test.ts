@@ -10,6 +10,7 @@ import {
   listIronicArgv,
   rebootArgv,
   stopAgentArgv,
+  systemStateArgv,
 } from './finish.ts';
 
 describe('finish/find-ironic', () => {
@@ -75,11 +76,19 @@ describe('finish/leave-host', () => {
     expect(events[0]).toMatchObject({ stage: 'Rebooting', stageInfo: '' });
   });
 
-  it('fails when the reboot cannot be scheduled', async () => {
-    const host = fakeHost().on(rebootArgv(0)).fails(1, 'Failed to schedule shutdown');
+  it.each([
+    ['running', 0, { failure: { code: 'command.failed', message: /to schedule/ } }],
+    ['degraded', 1, { failure: { code: 'command.failed', message: /to schedule/ } }],
+    ['', 4, { failure: { code: 'command.failed', message: /to schedule/ } }],
+    ['stopping', 1, { value: undefined }],
+  ])('takes a failed order of the reboot on a host that is %s', async (...[state, code, end]) => {
+    const host = fakeHost()
+      .on(rebootArgv(0))
+      .fails(1, 'Failed to schedule shutdown')
+      .on(systemStateArgv)
+      .fails(code, '', state);
     const facts = { ironic: { isPresent: false }, handover: undefined };
-    const { failure } = await tryStep(reboot, { host, facts });
-    expect(failure).toMatchObject({ code: 'command.failed' });
+    expect(await tryStep(reboot, { host, facts })).toMatchObject(end);
   });
 
   it('leaves the reboot to ironic', async () => {

@@ -1,7 +1,7 @@
 import { noteFailed } from '../../engine/failures.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import { step } from '../step.ts';
+import { type HostScope, step } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { EtcdHandover } from '../cluster/wait-for-etcd.ts';
 import * as z from 'zod';
@@ -30,12 +30,12 @@ export const findIronic = step({
   title: 'Check whether ironic reboots the host',
   uses: ['host'],
   gives: IronicAgent,
-  limit: seconds(90),
+  limit: minutes(5),
   preview: () => [listIronicArgv],
   run: async (scope) => {
     const { host, signal } = scope;
     try {
-      const { stdout } = await host.exec(listIronicArgv, { signal, limit: seconds(60) });
+      const { stdout } = await host.exec(listIronicArgv, { signal, limit: minutes(2) });
       const isPresent = stdout.includes(unit);
       if (!isPresent && stdout !== '')
         throw unreadableOutput('systemctl', `line of ${unit}`, stdout);
@@ -58,6 +58,9 @@ export const rebootArgv = (delayMinutes: number): readonly string[] => [
   ...['shutdown', '-r', delayMinutes === 0 ? 'now' : `+${delayMinutes}`, message],
 ];
 
+/** Prints the state of the host; systemd answers until the end of a shutdown. */
+export const systemStateArgv = ['systemctl', 'is-system-running'] as const;
+
 /** Stops the agent that ironic watches; ironic then reboots the host. */
 export const stopAgentArgv = ['systemctl', 'stop', 'agent.service'] as const;
 
@@ -73,7 +76,20 @@ export const rebootInfo = (
  */
 const unseenHandover = 1;
 
-/** Ends the work on this host: reboots it or hands it over to ironic. */
+/**
+ * Whether the host shuts down. The exit code says it too, but not only for a shutdown (systemctl,
+ * `is-system-running`).
+ */
+async function isStopping({ host, signal }: HostScope): Promise<boolean> {
+  const options = { signal, limit: minutes(2), accept: [0, 1] };
+  const answer = await host.exec(systemStateArgv, options).catch(() => undefined);
+  return answer?.stdout === 'stopping';
+}
+
+/**
+ * Ends the work on this host: reboots it or hands it over to ironic. On a slow host the shutdown
+ * ends the command that ordered it: systemd signals all processes of the container.
+ */
 export const reboot = step({
   id: 'finish/leave-host',
   title: 'Reboot into the installed system',
@@ -90,13 +106,18 @@ export const reboot = step({
         : `after ${given} min: finish.rebootDelayMinutes is set`
     }`,
   preview: ({ finish }) => [rebootArgv(finish.rebootDelayMinutes ?? 0), stopAgentArgv],
-  run: async ({ host, config, signal }, { ironic, handover }) => {
+  run: async (scope, { ironic, handover }) => {
+    const { host, config, signal } = scope;
     // The logs and the last report have been sent by now: only etcd needs the host for longer.
     const needed = handover?.isSeen === false ? unseenHandover : 0;
     // A resumed run orders the reboot again: systemd then replaces the scheduled shutdown.
     const argv = ironic.isPresent
       ? stopAgentArgv
       : rebootArgv(config.finish.rebootDelayMinutes ?? needed);
-    await host.exec(argv, { signal, limit: minutes(2) });
+    try {
+      await host.exec(argv, { signal, limit: minutes(2) });
+    } catch (error) {
+      if (!(await isStopping(scope))) throw error;
+    }
   },
 });
