@@ -1,4 +1,4 @@
-import { minutes, seconds } from '../model/duration.ts';
+import { minutes } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import { argumentsIn } from '../os/kernel-arguments.ts';
 import { hostFailure } from '../ports/host-failures.ts';
@@ -13,7 +13,7 @@ export async function isTrue(
   { host, signal }: HostScope,
   argv: readonly string[],
 ): Promise<boolean> {
-  const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
+  const { exitCode } = await host.exec(argv, { signal, limit: minutes(2), accept: [0, 1] });
   return exitCode === 0;
 }
 
@@ -39,7 +39,7 @@ export const architectureArgv = ['uname', '-m'] as const;
  * @throws AgentError `command.*`
  */
 export async function readArchitecture({ host, signal }: HostScope): Promise<string> {
-  const { stdout } = await host.exec(architectureArgv, { signal, limit: seconds(20) });
+  const { stdout } = await host.exec(architectureArgv, { signal, limit: minutes(2) });
   if (/^\w+$/.test(stdout.trim())) return stdout.trim();
   throw unreadableOutput('uname', 'architecture', stdout);
 }
@@ -66,7 +66,7 @@ export async function readBytes(
   path: string,
   most: number,
 ): Promise<Buffer> {
-  const { stdout } = await host.exec(bytesArgv(path, most), { signal, limit: minutes(1) });
+  const { stdout } = await host.exec(bytesArgv(path, most), { signal, limit: minutes(2) });
   if (/[^0-9a-f\s]/.test(stdout)) throw unreadableOutput('od', 'bytes', stdout);
   return Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
 }

@@ -4,6 +4,7 @@ import { type AnyFact, fact, ifGiven, isOptional } from '../../src/engine/fact.t
 import { isActive } from '../../src/engine/condition.ts';
 import { isLanes, type Item, lanes, linesFor, type Role } from '../../src/engine/role.ts';
 import { type AnyStep, stepsOf, type World } from '../../src/engine/step.ts';
+import { minutes } from '../../src/model/duration.ts';
 import { ladders, type Stage } from '../../src/model/stage.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
 import { wipe } from '../../src/roles/wipe.ts';
@@ -19,6 +20,9 @@ const fetching = new Set([
 
 /** Facts that are unknown before the first loss: the control plane renders them meanwhile. */
 const knownLate = new Set(['layering/wait-for-rendered']);
+
+/** A host that is short of processor time needs more than a minute for one `mkdir`. */
+const shortest = minutes(5);
 
 /** The active steps of a role: item by item, with the parallel lists of each. */
 type Items<W extends World> = readonly (readonly (readonly AnyStep<W>[])[])[];
@@ -37,6 +41,9 @@ function violations<W extends World>(role: Role<W>, config: W['config']): readon
   const aside = [...(role.follow ?? []), ...(role.always ?? [])].filter(takesPart);
   return [
     ...wrongIds([...linesFor(role, config).flatMap((item) => listsOf(item).flat()), ...aside]),
+    ...[...items.flat(2), ...aside]
+      .filter(({ limit }) => limit < shortest)
+      .map(({ id }) => `${id} ends too early on a slow host`),
     ...wrongStages(ladders[role.ladder], items),
     ...wrongFacts(items, aside),
     ...wrongLosses(items),
@@ -202,7 +209,7 @@ describe('the rules report', () => {
   }
   const step = stepsOf<Toy>();
   const Disk = fact('toy.disk', z.string());
-  const base = { title: 'Do', uses: [], limit: 1000 } as const;
+  const base = { title: 'Do', uses: [], limit: shortest } as const;
   const run = () => Promise.resolve();
   const reads = step({ ...base, id: 'disk/reads', effect: 'reads', run });
   const find = step({ ...base, id: 'disk/find', gives: Disk, run: () => Promise.resolve('d') });
@@ -221,6 +228,7 @@ describe('the rules report', () => {
   it.each<[string, Partial<Role<Toy>>, RegExp]>([
     ['a duplicate id', { steps: [reads, reads] }, /reads stands twice/],
     ['an id without an area', { steps: [{ ...reads, id: 'check' }] }, /not area/],
+    ['a limit of seconds', { steps: [{ ...reads, limit: shortest - 1 }] }, /reads ends too early/],
     [
       'a stage outside the ladder',
       { steps: [{ ...reads, stage: 'Waiting for bootkube' }] },

@@ -1,4 +1,4 @@
-import { type Millis, seconds } from '../../model/duration.ts';
+import { type Millis, minutes } from '../../model/duration.ts';
 import type { HostLock } from '../../ports/host.ts';
 import {
   commandFailed,
@@ -10,7 +10,7 @@ import { cleanEnvironment, type HostAccess, lockConflict, lockWords } from './ru
 import type { ProcessEnd } from './spawn.ts';
 
 /** `flock --nonblock` answers at once; a host on which it does not is broken. */
-const limit: Millis = seconds(20);
+const limit: Millis = minutes(2);
 
 /**
  * Takes a lock on the host. The holder is `flock` with a `cat` that reads from this process. When

@@ -104,14 +104,14 @@ async function readUnits(
 export async function unitState({ host, signal }: ReachedHost, name: string): Promise<string> {
   const argv = ['systemctl', 'is-enabled', name] as const;
   // The exit codes of disabled and of missing units are answers.
-  const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1, 4] });
+  const { stdout } = await host.exec(argv, { signal, limit: minutes(2), accept: [0, 1, 4] });
   if (/^[a-z-]*$/.test(stdout)) return stdout === '' ? 'not-found' : stdout;
   throw unreadableOutput('systemctl', `state of ${name}`, stdout);
 }
 
 async function readPassword({ host, signal }: ReachedHost): Promise<string | undefined> {
   const argv = ['getent', 'shadow', 'core'] as const;
-  const options = { signal, limit: minutes(1), accept: [0, 2] };
+  const options = { signal, limit: minutes(2), accept: [0, 2] };
   const { exitCode, stdout } = await host.exec(argv, options);
   if (exitCode === 2) return undefined;
   const hash = /^core:([^:]*):/.exec(stdout)?.[1];
@@ -131,7 +131,7 @@ async function readFiles(
   const paths = [...new Set([...own, ...own.flatMap((path) => shippedPath(path) ?? [])])];
   if (paths.length === 0) return new Map();
   // A missing file is an answer.
-  const options = { signal, limit: minutes(1), accept: [0, 1] };
+  const options = { signal, limit: minutes(2), accept: [0, 1] };
   // A name may contain a backslash, as in mount units: sha256sum escapes it, unless each record
   // ends with a zero byte.
   const format = String.raw`--printf=%a %U:%G %u:%g %n\0`;

@@ -25,7 +25,7 @@ export const placePullSecret = step({
   title: 'Install the pull secret for podman',
   uses: ['host'],
   needs: { ignition: BootstrapIgnition },
-  limit: minutes(2),
+  limit: minutes(5),
   preview: () => [mkdirDockerArgv, moveSecretArgv],
   run: async ({ host, signal, onExit }, { ignition }) => {
     const { path } = ignition;
@@ -36,8 +36,8 @@ export const placePullSecret = step({
     // The signal of the step may be aborted by then; the limits of the host port bound the removal.
     onExit(() => host.remove(extractedPath, new AbortController().signal), 'failure');
     await host.writeFile(extractedPath, secret, { signal, mode: 0o600 });
-    await host.exec(mkdirDockerArgv, { signal, limit: seconds(20) });
-    await host.exec(moveSecretArgv, { signal, limit: seconds(20) });
+    await host.exec(mkdirDockerArgv, { signal, limit: minutes(2) });
+    await host.exec(moveSecretArgv, { signal, limit: minutes(2) });
   },
 });
 

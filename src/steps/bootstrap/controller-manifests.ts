@@ -2,7 +2,7 @@ import { controllerName, controllerNamespace, controllerToken } from '../../clus
 import type { Config } from '../../config/schema.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { basicCredentials, shownUrl } from '../../lib/shown-url.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import {
   controllerImage,
   deploysController,
@@ -130,12 +130,12 @@ export const addControllerManifests = step({
   uses: ['host'],
   needs: { bootstrap: BootstrapIgnition },
   when: deploysController,
-  limit: minutes(2),
+  limit: minutes(5),
   explain: (config) => `controller image ${controllerImage(config)}`,
   preview: () => [mkdirManifestsArgv],
   run: async ({ host, config, signal, note }, { bootstrap }) => {
     if (!isOwnController(config)) note('info', `it has nothing to do: ${whyNoFollower(config)}`);
-    await host.exec(mkdirManifestsArgv, { signal, limit: seconds(20) });
+    await host.exec(mkdirManifestsArgv, { signal, limit: minutes(2) });
     for (const { name, content, mode } of controllerManifests(config, bootstrap.openshiftVersion)) {
       await host.writeFile(`${manifestDirectory}/${name}`, content, { signal, mode });
     }

@@ -9,7 +9,7 @@ import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import type { Config as IgnitionConfig } from '../../ignition/types.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
-import { seconds } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
 import {
@@ -67,7 +67,7 @@ export const checkBootstrapSettings = step({
   title: 'Check that the settings for the bootstrap are complete',
   uses: [],
   effect: 'reads',
-  limit: seconds(5),
+  limit: minutes(5),
   requires: bootstrapRequirements,
   run: ({ config }) => {
     for (const requireSetting of bootstrapRequirements) requireSetting(config);

@@ -20,7 +20,7 @@ export const setHostname = step({
   id: 'bootstrap/set-hostname',
   title: 'Set a random hostname if none is set',
   uses: ['host', 'random'],
-  limit: minutes(2),
+  limit: minutes(5),
   preview: () => callsOf('hostnamectl'),
   run: async (scope) => {
     const { host, random, signal, note } = scope;
@@ -29,7 +29,7 @@ export const setHostname = step({
     const chosen = `random-hostname-${random.uuid()}`;
     const problem = name === '' ? 'is not set' : `${name} is not valid`;
     note('info', `the hostname ${problem}; setting a random one`, { chosen });
-    await host.exec(setHostnameArgv(chosen), { signal, limit: minutes(1) });
+    await host.exec(setHostnameArgv(chosen), { signal, limit: minutes(2) });
   },
 });
 
@@ -45,7 +45,7 @@ export const restartNetwork = step({
   title: 'Point NetworkManager at the local DNS server',
   uses: ['host'],
   when: isMultiNode,
-  limit: minutes(4),
+  limit: minutes(5),
   preview: () => [restartNetworkArgv],
   run: async ({ host, signal }) => {
     await host.exec(restartNetworkArgv, { signal, limit: minutes(3) });

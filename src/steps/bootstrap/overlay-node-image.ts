@@ -48,7 +48,7 @@ export const overlayNodeImage = step({
     if (await isTrue(scope, hasOcArgv)) return;
     // Otherwise the step could mistake the state of an earlier attempt for the current one. A unit
     // that is not loaded cannot have failed.
-    await host.exec(forgetFailedArgv, { signal, limit: minutes(1), accept: [0, 1, 5] });
+    await host.exec(forgetFailedArgv, { signal, limit: minutes(2), accept: [0, 1, 5] });
     await start(scope);
     for (const unit of overlayUnits) await untilActive(scope, unit);
     if (await isTrue(scope, hasOcArgv)) return;
@@ -61,7 +61,7 @@ export const overlayNodeImage = step({
 
 async function start({ host, signal }: StepScope<'host'>): Promise<void> {
   try {
-    await host.exec(startOverlayArgv, { signal, limit: minutes(1) });
+    await host.exec(startOverlayArgv, { signal, limit: minutes(2) });
   } catch (error) {
     if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
     const { message, context, cause } = error;

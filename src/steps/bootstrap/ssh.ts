@@ -1,4 +1,4 @@
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
 import { isMultiNode } from '../conditions.ts';
 import { bootstrapFailure } from './failures.ts';
@@ -22,10 +22,10 @@ export const makeSshDirectory = step({
   id: 'bootstrap/make-ssh-directory',
   title: 'Create the directory of the SSH key',
   uses: ['host'],
-  limit: seconds(30),
+  limit: minutes(5),
   preview: () => [mkdirSshArgv],
   run: async ({ host, signal }) => {
-    await host.exec(mkdirSshArgv, { signal, limit: seconds(20) });
+    await host.exec(mkdirSshArgv, { signal, limit: minutes(2) });
   },
 });
 
@@ -74,7 +74,7 @@ export const addSshManifest = step({
   title: "Authorize this host's SSH key on the other masters",
   uses: ['host'],
   when: isMultiNode,
-  limit: minutes(2),
+  limit: minutes(5),
   run: async ({ host, signal }) => {
     const key = (await host.readText(publicKeyPath, signal))?.trim() ?? '';
     if (key === '' || key.includes('\n')) {

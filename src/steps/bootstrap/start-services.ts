@@ -10,7 +10,7 @@ export const reloadUnits = step({
   id: 'bootstrap/reload-units',
   title: 'Reload the systemd units',
   uses: ['host'],
-  limit: minutes(3),
+  limit: minutes(5),
   preview: () => [reloadArgv],
   run: async ({ host, signal }) => {
     await host.exec(reloadArgv, { signal, limit: minutes(2) });

@@ -156,7 +156,7 @@ async function listedHosts(
 async function hostAddresses(scope: StepScope<'host'>): Promise<readonly string[]> {
   const { host, signal } = scope;
   try {
-    const { stdout } = await host.exec(listAddressesArgv, { signal, limit: seconds(20) });
+    const { stdout } = await host.exec(listAddressesArgv, { signal, limit: minutes(2) });
     if (jsonIn(stdout) === undefined) throw unreadableOutput('ip', 'list of addresses', stdout);
     return parseAddresses(stdout);
   } catch (error) {

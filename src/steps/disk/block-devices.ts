@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Millis, seconds } from '../../model/duration.ts';
+import { type Millis, minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
 import { diskFailure } from './failures.ts';
@@ -47,7 +47,7 @@ export async function readBlockDevices(
 export async function listBlockDevices(
   host: Host,
   signal: AbortSignal,
-  limit: Millis = seconds(30),
+  limit: Millis = minutes(2),
 ): Promise<readonly BlockDevice[]> {
   try {
     const options = { signal, limit, accept: [0, foundNone] };

@@ -83,7 +83,7 @@ describe('disk/check', () => {
       });
   });
 
-  it('fails with disk.busy after 10 s when the kernel refuses exclusive access to a free disk', async () => {
+  it('fails with disk.busy after 30 s when the kernel refuses exclusive access to a free disk', async () => {
     const clock = fakeClock();
     const disk = blockDevice('sda', {}, [partition('sda1'), partition('sda2')]);
     const host = hostWith(disk)
@@ -96,7 +96,7 @@ describe('disk/check', () => {
         '/dev/sda2 is held by something that lsblk does not',
       ) as string,
     });
-    expect(clock.now()).toBe(10_000);
+    expect(clock.now()).toBe(30_000);
   });
 
   it('passes old partitions on a disk that is a whole member of an array', async () => {

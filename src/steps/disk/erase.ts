@@ -132,14 +132,14 @@ export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
       const method = await erase(scope, disk);
       await execOnTarget({ host, target: disk }, ['blockdev', '--rereadpt', disk.path], {
         signal,
-        limit: minutes(1),
+        limit: minutes(2),
         // A device that cannot have partitions has no table to read again.
         accept: [0, 1],
       });
       // 1: udev did not process the events of some disk in time.
-      await host.exec(settleArgv, { signal, limit: minutes(1), accept: [0, 1] });
+      await host.exec(settleArgv, { signal, limit: minutes(2), accept: [0, 1] });
       const signaturesArgv = ['wipefs', '--noheadings', '--output', 'TYPE,OFFSET', disk.path];
-      const { stdout } = await host.exec(signaturesArgv, { signal, limit: minutes(1) });
+      const { stdout } = await host.exec(signaturesArgv, { signal, limit: minutes(2) });
       if (stdout.trim() !== '') throw notWiped(disk, `it still has ${stdout.trim()}`);
       report({ disk, method });
     },
@@ -273,7 +273,7 @@ async function nvmeErasures(
 ): Promise<readonly NvmeErasure[]> {
   if (!name.startsWith('nvme')) return [];
   const ask = async (...args: readonly string[]): Promise<string> =>
-    (await host.exec(['nvme', ...args], { signal, limit: minutes(1) })).stdout;
+    (await host.exec(['nvme', ...args], { signal, limit: minutes(2) })).stdout;
   try {
     const identity = await ask('id-ctrl', path, '--output-format=json');
     const { data: controller } = NvmeController.safeParse(jsonIn(identity));
@@ -309,7 +309,7 @@ export function parseSanitizeLog(stdout: string) {
 
 async function readSanitizeLog({ host, signal }: EraseScope, target: TargetDisk) {
   const argv = ['nvme', 'sanitize-log', target.path];
-  const options = { signal, limit: minutes(1) };
+  const options = { signal, limit: minutes(2) };
   return parseSanitizeLog((await execOnTarget({ host, target }, argv, options)).stdout);
 }
 

@@ -33,7 +33,7 @@ async function findHidden(
   );
   for (const { path } of shownFree) {
     try {
-      await host.exec(openAloneArgv(path), { signal, limit: seconds(30) });
+      await host.exec(openAloneArgv(path), { signal, limit: minutes(2) });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof AgentError)) throw error;
@@ -45,7 +45,7 @@ async function findHidden(
 
 /**
  * Checks that the kernel reports no other user of the disk, before any data is lost, and before
- * `nvme`, which does not ask. A program that reads the disk for a moment has closed it within ten
+ * `nvme`, which does not ask. A program that reads the disk for a moment has closed it within 30
  * seconds.
  * @throws AgentError `disk.busy`, `disk.missing`, `disk.changed`, `command.*`
  */
@@ -62,7 +62,7 @@ export async function requireAlone(scope: StepScope<'host'>, target: DiskIdentit
     },
     {
       every: seconds(2),
-      within: seconds(10),
+      within: seconds(30),
       timeoutError: (status) => isBusy(target, [status]),
     },
   );
@@ -89,7 +89,7 @@ export const lockDisk = step({
   needs: { disk: TargetDisk },
   when: writesDisk,
   effect: 'locks',
-  limit: minutes(3),
+  limit: minutes(5),
   run: async (scope, { disk }) => {
     const name = lockName(disk);
     if ((await scope.host.lock(name, scope.signal)) === undefined)
@@ -142,7 +142,7 @@ export async function removeStaleMounts(
   for (const place of mountedOn(disk, places)) {
     const thawArgv = ['fsfreeze', '--unfreeze', place];
     // 1: it is not frozen.
-    await host.exec(thawArgv, { signal, limit: seconds(30), accept: [0, 1] });
+    await host.exec(thawArgv, { signal, limit: minutes(2), accept: [0, 1] });
     // Copied data may not have reached the disk yet.
     await host.exec(['umount', place], { signal, limit: minutes(5) });
   }

@@ -7,7 +7,7 @@ import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Storage } from '../../ignition/types.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { WriterUse } from '../../model/writer-args.ts';
 import type { Host } from '../../ports/host.ts';
@@ -54,7 +54,7 @@ export async function readTable(
   { path, sectorBytes }: Pick<TargetDisk, 'path' | 'sectorBytes'>,
   signal: AbortSignal,
 ): Promise<readonly KeptPartition[]> {
-  const options = { signal, limit: seconds(30), accept: [0, 1] };
+  const options = { signal, limit: minutes(2), accept: [0, 1] };
   const { stdout, stderr } = await host.exec(tableArgv(path), options);
   if (stderr.includes('does not contain a recognized partition table')) return [];
   const table = SfdiskOutput.safeParse(jsonIn(stdout)).data?.partitiontable;

@@ -1,4 +1,4 @@
-import { seconds } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { type BlockDevice, partitionsOf } from './block-devices.ts';
 import type { TargetDisk } from './facts.ts';
@@ -38,7 +38,7 @@ export async function makeUnbootable(
   },
 ): Promise<void> {
   const { signal } = new AbortController();
-  const limit = isStopped ? hurried[keepsPartitions ? 'partition' : 'table'] : seconds(30);
+  const limit = isStopped ? hurried[keepsPartitions ? 'partition' : 'table'] : minutes(2);
   const confirm = (): Promise<BlockDevice> => readTarget(host, disk, signal, limit);
   const seen = await confirm();
   if (keepsPartitions) {

@@ -28,7 +28,7 @@ export const resolveDisk = step({
   gives: TargetDisk,
   when: writesDisk,
   effect: 'reads',
-  limit: minutes(1),
+  limit: minutes(5),
   explain: ({ disk }) =>
     [disk.device, renderDiskHints(disk.hints)].filter((word) => word !== '').join(' with ') ||
     'no install disk is set',

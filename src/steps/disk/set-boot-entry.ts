@@ -112,7 +112,7 @@ async function setBootlist(
   const argv = ['bootlist', '-m', 'normal', '-o', ...[...paths].slice(0, bootPathsMax)];
   const { stdout, stderr } = await execOnTarget({ host, target }, argv, {
     signal,
-    limit: minutes(1),
+    limit: minutes(2),
   });
   const complaint = bootlistComplaint.exec(`${stderr}\n${stdout}`)?.[0];
   if (complaint !== undefined) throw diskFailure('boot.not-set', `bootlist: ${complaint}`);
@@ -141,7 +141,7 @@ async function bootPartitionsIn(
  */
 async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promise<void> {
   const { host, signal, note, until } = scope;
-  const options = { signal, limit: minutes(1) };
+  const options = { signal, limit: minutes(2) };
   const attempt = <T>(work: Promise<T>): Promise<T | AgentError> =>
     work.catch((error: unknown) => requireHarmless(error, signal));
   const esp = await until(
@@ -204,7 +204,7 @@ async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promis
 /** Reads the names of the boot loader directories on the EFI system partition. */
 async function readEsp(scope: StepScope<'host'>, target: TargetDisk) {
   const { host, signal } = scope;
-  const options = { signal, limit: seconds(30) };
+  const options = { signal, limit: minutes(2) };
   const disk = await readTarget(host, target, signal);
   await removeStaleMounts(scope, disk, [espMountPoint]);
   const { path, number, partUuid } = findPartition(disk, 'esp');

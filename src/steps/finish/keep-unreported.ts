@@ -1,6 +1,6 @@
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { knowsHost, writesDisk } from '../conditions.ts';
 import { findPartition } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
@@ -99,7 +99,7 @@ async function keep(scope: KeepScope, target: TargetDisk, record: string): Promi
   const disk = await readTarget(host, target, signal);
   await removeStaleMounts(scope, disk, [rootMount]);
   for (const argv of mountArgvs(findPartition(disk, 'root').path)) {
-    await host.exec(argv, { signal, limit: seconds(30) });
+    await host.exec(argv, { signal, limit: minutes(2) });
     if (argv[0] === 'mount') unmountAtEnd(scope, rootMount, minutes(1));
   }
   const log = await host

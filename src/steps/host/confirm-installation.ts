@@ -74,7 +74,7 @@ export const confirmInstallation = step({
   stageInfo: shownRole,
   uses: ['reports'],
   when: knowsHost,
-  limit: minutes(1),
+  limit: minutes(5),
   explain: () => 'waits for the answer to the reports so far, at most 10 seconds',
   run: async ({ reports, config, signal, note }) => {
     const { refusedIn, unanswered } = await reports.settled(answerLimit, signal);

@@ -1,4 +1,4 @@
-import { seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
 
 /** Folder of the agent's downloads, as a path of the host; it is gone after the reboot. */
@@ -14,9 +14,9 @@ export const prepareDirectories = step({
   stage: 'Starting installation',
   stageInfo: ({ role }) => role,
   uses: ['host'],
-  limit: seconds(30),
+  limit: minutes(5),
   preview: () => [mkdirArgv],
   run: async ({ host, signal }) => {
-    await host.exec(mkdirArgv, { signal, limit: seconds(20) });
+    await host.exec(mkdirArgv, { signal, limit: minutes(2) });
   },
 });

@@ -1,5 +1,5 @@
 import type { Watch } from '../../engine/wait.ts';
-import { hours, seconds } from '../../model/duration.ts';
+import { hours, minutes } from '../../model/duration.ts';
 import { AgentError, type FailureContext } from '../../model/failure.ts';
 import type { ExecOptions, Host } from '../../ports/host.ts';
 
@@ -71,7 +71,7 @@ async function printed(
   { signal, accept = [0] }: Pick<ExecOptions, 'signal' | 'accept'>,
 ): Promise<string> {
   try {
-    return (await host.exec(argv, { signal, limit: seconds(30), accept })).stdout;
+    return (await host.exec(argv, { signal, limit: minutes(2), accept })).stdout;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AgentError) return '';
@@ -193,7 +193,7 @@ export async function readUnitProperties(
   signal: AbortSignal,
 ): Promise<UnitProperties> {
   try {
-    const { stdout } = await host.exec(unitPropertiesArgv(unit), { signal, limit: seconds(30) });
+    const { stdout } = await host.exec(unitPropertiesArgv(unit), { signal, limit: minutes(2) });
     return parseUnitProperties(stdout);
   } catch (error) {
     signal.throwIfAborted();

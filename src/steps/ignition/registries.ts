@@ -6,7 +6,7 @@ import { embeddedFile } from '../../ignition/resource.ts';
 import type { Config as IgnitionConfig } from '../../ignition/types.ts';
 import { authorityProblem, certificateBundle } from '../../lib/certificates.ts';
 import { mirrorsPath, renderMirrors } from '../../lib/image-mirrors.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import { readTextOr } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
@@ -59,7 +59,7 @@ export const checkRegistries = step({
   uses: ['host', 'clock'],
   when: trusts,
   effect: 'reads',
-  limit: minutes(1),
+  limit: minutes(5),
   run: async (scope) => {
     await readAuthorities(scope);
   },
@@ -86,14 +86,14 @@ export const configureRegistries = step({
   title: 'Configure mirrors and certificate authorities of registries',
   uses: ['host', 'clock'],
   when: isSet,
-  limit: minutes(3),
+  limit: minutes(5),
   explain: ({ registries: { mirrors, ca } }) =>
     [...mirrors.map(({ source }) => source), ...(ca === '' ? [] : [ca])].join(', '),
   preview: ({ registries: { ca } }) => [makeFoldersArgv, ...(ca === '' ? [] : [updateTrustArgv])],
   run: async (scope) => {
     const { host, config, signal } = scope;
     const files = await filesOf(scope);
-    await host.exec(makeFoldersArgv, { signal, limit: seconds(20) });
+    await host.exec(makeFoldersArgv, { signal, limit: minutes(2) });
     for (const [path, text] of files) await host.writeFile(path, text, { signal, mode: 0o644 });
     if (config.registries.ca !== '')
       await host.exec(updateTrustArgv, { signal, limit: minutes(2) });

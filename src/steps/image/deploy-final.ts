@@ -199,7 +199,7 @@ async function deployFinalArgv(
   os: EncapsulatedMachineConfig,
   { image, authFile, certificates }: PullSource,
 ): Promise<readonly string[]> {
-  const { stdout } = await host.exec(['cat', '/proc/cmdline'], { signal, limit: seconds(30) });
+  const { stdout } = await host.exec(['cat', '/proc/cmdline'], { signal, limit: minutes(2) });
   const platform = kernelArgumentsIn('cat', stdout).find((argument) =>
     argument.startsWith('ignition.platform.id='),
   );
@@ -236,7 +236,7 @@ export function findWrittenDisk(scope: HostScope, target: TargetDisk) {
       return { status: asAgentError(error).message };
     }
   };
-  const limits = { every: seconds(1), within: minutes(1) };
+  const limits = { every: seconds(1), within: minutes(5) };
   return scope.until('the partitions of the written disk are known', poll, limits);
 }
 
@@ -279,7 +279,7 @@ const registryOf = (pullSpec: string): string => pullSpec.split('/')[0] ?? '';
 /** A host without SELinux has nothing to restore. */
 async function isEnforcing({ host, signal, note }: HostScope): Promise<boolean> {
   try {
-    const { stdout } = await host.exec(['getenforce'], { signal, limit: seconds(30) });
+    const { stdout } = await host.exec(['getenforce'], { signal, limit: minutes(2) });
     if (!/^(?:Enforcing|Permissive|Disabled)$/.test(stdout)) {
       throw unreadableOutput('getenforce', 'mode of SELinux', stdout);
     }

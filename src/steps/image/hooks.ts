@@ -51,7 +51,7 @@ export const checkHooks = step({
   uses: ['host'],
   when: condition<Config>('a hook is set', (config) => pathsOf(config).length > 0),
   effect: 'reads',
-  limit: minutes(2),
+  limit: minutes(5),
   preview: (config) =>
     pathsOf(config).flatMap((path) => [
       ['test', '-f', path],

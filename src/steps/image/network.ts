@@ -5,7 +5,7 @@ import {
   nmstateFolder,
   nmstateKeyfiles,
 } from '../../model/keyfiles.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { Secret } from '../../model/secret.ts';
 import type { CommandResult } from '../../ports/host.ts';
@@ -33,7 +33,7 @@ export async function checkKeyfiles(scope: NetworkScope): Promise<void> {
   const { host, config, signal } = scope;
   const folder = config.network.keyfiles;
   if (folder === '') return;
-  const options = { signal, limit: seconds(30), accept: [0, 1] };
+  const options = { signal, limit: minutes(2), accept: [0, 1] };
   const { stdout } = await host.exec(keyfilesArgv(folder), options);
   const files = new Map<string, string>();
   const open: string[] = [];
@@ -75,7 +75,7 @@ async function refusedBy(
   { host, signal, note }: NetworkScope,
   [name, input]: NamedText,
 ): Promise<readonly string[]> {
-  const options = { signal, limit: seconds(30), accept: [0, 1, 2], input };
+  const options = { signal, limit: minutes(2), accept: [0, 1, 2], input };
   const { exitCode, stdout, stderr } = await host.exec(nmcliArgv, options);
   const lines = stderr.split('\n').filter((line) => line !== '');
   if (exitCode !== 0)
@@ -116,7 +116,7 @@ export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<stri
     imageFailure(code, `${path}: ${what}`, { context: { path } });
   let said: CommandResult;
   try {
-    said = await host.exec(nmstateArgv(path), { signal, limit: minutes(1) });
+    said = await host.exec(nmstateArgv(path), { signal, limit: minutes(2) });
   } catch (error) {
     if (!(error instanceof AgentError)) throw error;
     if (error.code === 'command.not-found') throw failed('network.no-nmstatectl', error.message);
@@ -148,7 +148,7 @@ const secretsIn = (state = ''): readonly Secret[] =>
 export async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
   const { host, signal } = scope;
   const files = await readNmstate({ ...scope, note: () => undefined });
-  await host.exec(makeFolderArgv, { signal, limit: seconds(30) });
+  await host.exec(makeFolderArgv, { signal, limit: minutes(2) });
   for (const name of await host.list(nmstateFolder, signal))
     if (!files.has(name)) await host.remove(`${nmstateFolder}/${name}`, signal);
   for (const [name, text] of files)

@@ -36,7 +36,7 @@ import { layeringFailure } from '../../layering/failures.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { fieldsOf, textOf } from '../../lib/fields.ts';
 import { proxyEnv, revealedProxies } from '../../lib/proxies.ts';
-import { hours, type Millis, minutes, renderDuration, seconds } from '../../model/duration.ts';
+import { hours, type Millis, minutes, renderDuration } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { withHeartbeat } from '../heartbeat.ts';
@@ -162,7 +162,7 @@ async function baseInStaging(
   const image = stagedBase(registry, osImage);
   if (image === undefined) return undefined;
   const argv = registryManifestArgv({ image, ...accessTo(registry) });
-  const { exitCode } = await host.exec(argv, { signal, limit: seconds(60), accept: [0, 1] });
+  const { exitCode } = await host.exec(argv, { signal, limit: minutes(2), accept: [0, 1] });
   return exitCode === 0 ? image : undefined;
 }
 
@@ -195,7 +195,7 @@ interface ImageBuild {
   readonly limit: Millis;
 }
 
-const quick = minutes(1);
+const quick = minutes(2);
 
 /**
  * Builds the image of a pool and verifies it; returns its name in the store.

@@ -9,7 +9,7 @@ import {
   serveUnit,
 } from '../../layering/manifests/bootstrap-files.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { readUnitProperties, unitPropertiesArgv } from '../host/systemd-unit.ts';
 import { callsOf, type HostScope, step } from '../step.ts';
@@ -34,7 +34,7 @@ async function startWatch(
   argv: readonly string[],
 ): Promise<void> {
   if ((await readUnitProperties(host, path, signal)).state === 'active') return;
-  await host.exec(argv, { signal, limit: seconds(60) });
+  await host.exec(argv, { signal, limit: minutes(2) });
 }
 
 /**
@@ -58,7 +58,7 @@ export const blockConfigServer = step({
   needs: { request: BuildRequest },
   when: buildsOsImages,
   skipIf: unlessRequested,
-  limit: minutes(3),
+  limit: minutes(5),
   preview: () => [unitPropertiesArgv(blockUnit.path), blockArgv],
   run: (scope) => startWatch(scope, blockUnit, blockArgv),
 });
@@ -97,7 +97,7 @@ export const serveImages = step({
     const pools = earlyPools(published);
     if (pools.length === 0) return;
     const { host, signal } = scope;
-    await host.exec(folderArgv, { signal, limit: seconds(30) });
+    await host.exec(folderArgv, { signal, limit: minutes(2) });
     const texts = new Map<string, string>();
     for (const { rendered, file, final } of pools) {
       const found = await readTextOr(scope, file, () =>
@@ -135,12 +135,12 @@ export const unblockConfigServer = step({
   needs: { request: BuildRequest },
   when: buildsOsImages,
   skipIf: unlessRequested,
-  limit: minutes(3),
+  limit: minutes(5),
   preview: () => [endBlockArgv, unblockArgv],
   run: async ({ host, signal }) => {
-    await host.exec(endBlockArgv, { signal, limit: seconds(60), accept: [0, noSuchUnit] });
+    await host.exec(endBlockArgv, { signal, limit: minutes(2), accept: [0, noSuchUnit] });
     // Missing: it was never blocked, or an earlier run restored it.
     if ((await host.realPath(blockedControllerConfig, signal)) === undefined) return;
-    await host.exec(unblockArgv, { signal, limit: seconds(30) });
+    await host.exec(unblockArgv, { signal, limit: minutes(2) });
   },
 });

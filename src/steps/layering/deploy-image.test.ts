@@ -125,14 +125,14 @@ describe('the final OS image', () => {
       expect(ran(host)).toEqual(expect.arrayContaining([mount, grow]));
     });
 
-    it('gives up after a minute on a disk without partitions', async () => {
+    it('gives up after five minutes on a disk without partitions', async () => {
       const host = hostWith({ ...sda, children: [] });
       const clock = fakeClock();
       const { notes } = await overwrite({ host, clock });
       expect(notes).toEqual([
         'warn: the final OS image is not written; the node will reboot once more',
       ]);
-      expect(clock.now()).toBe(minutes(1));
+      expect(clock.now()).toBe(minutes(5));
       expect(ran(host)).not.toContain('mount /dev/sda4 /mnt');
     });
 

@@ -188,7 +188,7 @@ async function keepAccess(
     ...certificates.map((pem, index) => [`${folder}/${index}.crt`, pem] as const),
   ]);
   const argv = ['install', '--directory', '--mode=0700', secretsFolder, folder];
-  await host.exec(argv, { signal, limit: seconds(30) });
+  await host.exec(argv, { signal, limit: minutes(2) });
   for (const [path, content] of files) await host.writeFile(path, content, { signal, mode: 0o600 });
   return certificates.length === 0 ? { authFile } : { authFile, certificates: folder };
 }

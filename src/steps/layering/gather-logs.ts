@@ -14,7 +14,7 @@ import {
   withoutSecretLooks,
 } from '../../layering/registry/log-secrets.ts';
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import { buildsOsImages } from '../conditions.ts';
 import {
@@ -96,7 +96,7 @@ async function isGathered({ host, signal }: GatherScope): Promise<boolean> {
 async function gather(scope: GatherScope, occasion: string): Promise<void> {
   const { host, signal, config, note } = scope;
   const run = (argv: readonly string[]): Promise<unknown> =>
-    host.exec(argv, { signal, limit: seconds(30) });
+    host.exec(argv, { signal, limit: minutes(2) });
   try {
     await run(folderArgv);
     const known = await readCredentials(scope);

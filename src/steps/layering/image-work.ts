@@ -69,7 +69,7 @@ export async function withTries<T>(
 export async function findBuilder({ host, signal }: ImageWork): Promise<BuilderName> {
   for (const name of ['buildah', 'podman'] as const) {
     try {
-      await host.exec([name, '--version'], { signal, limit: seconds(30) });
+      await host.exec([name, '--version'], { signal, limit: minutes(2) });
       return name;
     } catch (error) {
       if (!(error instanceof AgentError) || error.code !== 'command.not-found') throw error;

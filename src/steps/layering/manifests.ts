@@ -18,7 +18,7 @@ import {
 import { repositoryConfig, repositoryConfigName } from '../../layering/manifests/served-config.ts';
 import { mergePullSecrets, pullSecretIn, narrowedTo } from '../../layering/registry/credentials.ts';
 import { secretsFolder } from '../../layering/registry/staging-registry.ts';
-import { seconds, minutes } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { type HostScope, type StepScope, step } from '../step.ts';
 import { unlessRequested } from './conditions.ts';
@@ -99,7 +99,7 @@ export async function withAuthFile<T>(
   const path = `${folder}/${name}.json`;
   await host.exec(['install', '--directory', '--mode', '0700', folder], {
     signal,
-    limit: seconds(20),
+    limit: minutes(2),
   });
   await host.writeFile(path, text, { signal, mode: 0o600 });
   try {

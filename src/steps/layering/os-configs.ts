@@ -21,7 +21,7 @@ import { asideFolders } from '../../layering/manifests/bootstrap-files.ts';
 import { layeringSupport } from '../../layering/manifests/release-support.ts';
 import type { SourceFile, SourceObject } from '../../layering/api/source-object.ts';
 import { repositoryOf } from '../../lib/image-name.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { BootstrapIgnition } from '../bootstrap/fetch-ignition.ts';
 import {
   buildsOsImages,
@@ -136,7 +136,7 @@ export const setAsideOsConfigs = step({
   run: async (scope, { request }) => {
     if (request.kind === 'off') return;
     const { host, signal } = scope;
-    await host.exec(asideFoldersArgv, { signal, limit: seconds(20) });
+    await host.exec(asideFoldersArgv, { signal, limit: minutes(2) });
     for (const { pool, pushSecret, baseSecret } of request.pools) {
       for (const path of [pushSecret, baseSecret])
         if (path !== undefined) await copyManifest(scope, path, isSecretFor(path));

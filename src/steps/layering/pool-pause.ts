@@ -129,7 +129,7 @@ export const unpausePools = step({
   when: buildsOsImages,
   skipIf: ({ published }) =>
     published === undefined ? 'no OS image was to be handed over yet' : whyRelease(published),
-  limit: minutes(2),
+  limit: minutes(5),
   run: async (scope) => {
     const { kube, signal, note } = scope;
     const pools = await kube.list({ kind: machineConfigPools }, signal);

@@ -62,12 +62,12 @@ async function untilRegistryAnswers(
   address: string,
 ): Promise<void> {
   const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
-    const options = { signal, limit: seconds(20), accept: anyCurlExit };
+    const options = { signal, limit: minutes(2), accept: anyCurlExit };
     const { stdout } = await host.exec(answerArgv(address), options);
     if (stdout === '200') return { done: true };
     return { status: `it answers ${stdout === '000' || stdout === '' ? 'nothing' : stdout}` };
   };
-  const limits = { every: seconds(1), within: minutes(2) };
+  const limits = { every: seconds(1), within: minutes(5) };
   await until(`the registry at ${address} answers`, poll, limits);
 }
 
@@ -77,7 +77,7 @@ export async function keepRegistry(
   { address }: StagingRegistry,
 ): Promise<void> {
   const { host, signal } = scope;
-  await host.exec(startAgainArgv, { signal, limit: minutes(1) });
+  await host.exec(startAgainArgv, { signal, limit: minutes(2) });
   await untilRegistryAnswers(scope, address);
 }
 
@@ -117,7 +117,7 @@ export const startRegistry = step({
         // If the installation continues without images, nothing may keep the disk busy.
         const { signal } = new AbortController();
         for (const argv of [removeRegistryArgv, unmountArgv])
-          await scope.host.exec(argv, { signal, limit: seconds(30) }).catch(() => undefined);
+          await scope.host.exec(argv, { signal, limit: minutes(2) }).catch(() => undefined);
         throw error;
       }
     });
@@ -170,7 +170,7 @@ async function makeRegistrySecrets(
     certificateArgv(served),
     ['cp', `${served}/tls.crt`, `${certificates}/ca.crt`],
   ])
-    await host.exec(argv, { signal, limit: minutes(1) });
+    await host.exec(argv, { signal, limit: minutes(2) });
   // 244 random bits: two UUIDs without their dashes.
   const password = `${random.uuid()}${random.uuid()}`.replaceAll('-', '');
   const user = { name: 'bootwright', password };
@@ -277,7 +277,7 @@ export const stopRegistry = step({
       const { exitCode, stderr } = await host.exec(unmountArgv, options);
       return exitCode === 0 ? { done: true } : { status: stderr };
     };
-    const limits = { every: seconds(2), within: minutes(1) };
+    const limits = { every: seconds(2), within: minutes(5) };
     await until('the written disk is no longer busy', leave, limits);
   },
 });

@@ -1,4 +1,4 @@
-import { seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { osFailure } from '../../os/failures.ts';
 import { describe } from '../../os/decide.ts';
 import { unreadableOutput } from '../host-commands.ts';
@@ -9,7 +9,7 @@ type RoomScope = Pick<CommandScope, 'host' | 'signal'>;
 
 async function freeBytes({ host, signal }: RoomScope, folder: string): Promise<number> {
   const argv = ['df', '--output=avail', '--block-size=1', folder];
-  const { stdout } = await host.exec(argv, { signal, limit: seconds(30) });
+  const { stdout } = await host.exec(argv, { signal, limit: minutes(2) });
   const last = stdout.trim().split('\n').at(-1)?.trim() ?? '';
   if (/^\d+$/.test(last)) return Number(last);
   throw unreadableOutput('df', 'free bytes', stdout);

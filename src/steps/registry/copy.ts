@@ -71,7 +71,7 @@ export const findRegistryMedia = step({
   uses: ['host'],
   gives: RegistryMedia,
   when: writesDisk,
-  limit: seconds(30),
+  limit: minutes(5),
   preview: () => [findRegistryArgv],
   run: async (scope) => ({ isPresent: await isTrue(scope, findRegistryArgv) }),
 });
@@ -320,6 +320,6 @@ async function labelledRoot(
   const link = '/dev/disk/by-label/root';
   const found = await host.realPath(link, signal);
   if (found === own) return found;
-  await host.exec(settleArgv, { signal, limit: minutes(1), accept: [0, 1] });
+  await host.exec(settleArgv, { signal, limit: minutes(2), accept: [0, 1] });
   return host.realPath(link, signal);
 }
