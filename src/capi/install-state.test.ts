@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { installConfigProblems, readInstallConfig } from './install-state.ts';
+import { installConfigProblems, readInstallConfig, staleStateProblems } from './install-state.ts';
 
 const config = 'metadata: {name: demo}\ncontrolPlane: {replicas: 3}\n';
 const state = JSON.stringify({
@@ -34,6 +34,14 @@ describe('an install-config', () => {
   ])('is compared with Cluster %s and %i masters', (cluster, replicas, problems) => {
     const found = read({ state }) ?? {};
     expect(installConfigProblems(found, { cluster, replicas })).toEqual(problems);
+  });
+
+  it.each([
+    ['unchanged since', config, ['manifests/cluster-config.yaml'], 0],
+    ['changed since', `${config}fips: true`, ['manifests/cluster-config.yaml'], 1],
+    ['changed, and all manifests are made again', `${config}fips: true`, ['openshift/a.yaml'], 0],
+  ])('is compared with the copy of which manifests were made: %s', (_, text, manifests, count) => {
+    expect(staleStateProblems({ config: text, state }, manifests)).toHaveLength(count);
   });
 
   it('defaults to three masters', () => {

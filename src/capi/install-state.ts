@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { isDeepStrictEqual } from 'node:util';
 import { readObjects } from '../layering/api/source-object.ts';
 import { type Fields, fieldsOf, textOf } from '../lib/fields.ts';
 import { jsonIn } from '../lib/json.ts';
@@ -11,6 +12,12 @@ export const installStateKeys = {
   config: 'install-config.yaml',
   state: '.openshift_install_state.json',
 } as const;
+
+/**
+ * Without this manifest, the installer ignores all manifests (openshift/installer,
+ * `pkg/asset/manifests/operators.go`).
+ */
+export const firstManifest = 'manifests/cluster-config.yaml';
 
 /** Texts of the installer's two files, if they exist. */
 export interface InstallState {
@@ -30,6 +37,25 @@ export function readInstallConfig({ config, state }: InstallState): Fields | und
   const text = config ?? Buffer.from(data, 'base64').toString();
   const [object] = readObjects({ path: installStateKeys.config, text }, 'an install-config');
   return object?.value;
+}
+
+/**
+ * The reason, if any, why an install-config cannot be used: the installer gets the state and its
+ * manifests, which were made from another. The state's copy has all defaults, so it differs from
+ * the file that a user wrote even if nobody changed that.
+ * @param manifests paths of all manifests
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
+ */
+export function staleStateProblems(
+  { config, state }: InstallState,
+  manifests: readonly string[],
+): readonly string[] {
+  if (config === undefined || state === undefined || !manifests.includes(firstManifest)) return [];
+  const [given, used] = [config, undefined].map((one) => readInstallConfig({ config: one, state }));
+  if (isDeepStrictEqual(given, used)) return [];
+  return [
+    `${installStateKeys.config} differs from the one in ${installStateKeys.state}, of which the manifests were made: remove it, or remove the state and what the installer made`,
+  ];
 }
 
 /**

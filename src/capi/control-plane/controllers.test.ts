@@ -449,6 +449,24 @@ describe('creates nothing', () => {
       ['InstallStateValid', 'False SecretNotFound'],
     ],
     [
+      'with an install-config edited after its manifests were made',
+      (kube) => {
+        const [secret] = kube.objectsOf(secrets);
+        const data = { ...(secret?.['data'] as object), '.openshift_install_state.json': 'e30=' };
+        if (secret) kube.put(secrets, { ...secret, data });
+        kube.put(secrets, {
+          metadata: {
+            name: 'demo-manifests-0',
+            namespace: capiNamespace,
+            labels: { [ownNames.installManifests]: 'demo' },
+            annotations: { [ownNames.manifestFolder]: 'manifests' },
+          },
+          data: { 'cluster-config.yaml': 'e30=' },
+        });
+      },
+      ['InstallStateValid', 'False Invalid'],
+    ],
+    [
       'while the Cluster is paused',
       (kube) => {
         const [cluster] = kube.objectsOf(clusters);

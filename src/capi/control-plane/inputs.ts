@@ -6,7 +6,12 @@ import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { capiNames, type ControlPlaneSpec, type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { type CheckResult, right, wrong } from '../conditions.ts';
-import { installConfigProblems, installStateKeys, readInstallConfig } from '../install-state.ts';
+import {
+  installConfigProblems,
+  installStateKeys,
+  readInstallConfig,
+  staleStateProblems,
+} from '../install-state.ts';
 import {
   checkManifests,
   filesOfSecret,
@@ -84,7 +89,11 @@ function stateFinding(
     return invalid(` has no key ${installStateKeys.config} or ${installStateKeys.state}`);
   try {
     const read = readInstallConfig(given);
-    const problems = read === undefined ? [] : installConfigProblems(read, expected);
+    const paths = given.manifests.map(({ folder, name: file }) => `${folder}/${file}`);
+    const problems = [
+      ...staleStateProblems(given, paths),
+      ...(read === undefined ? [] : installConfigProblems(read, expected)),
+    ];
     return problems.length === 0 ? right('Valid') : invalid(`: ${problems.join('; ')}`);
   } catch (error) {
     return invalid(`: ${asAgentError(error).message}`);

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, capiNames, controlPlaneType, ownNames } from '../api.ts';
-import { type InstallState, installStateKeys } from '../install-state.ts';
+import { firstManifest, type InstallState, installStateKeys } from '../install-state.ts';
 import { secretData } from '../objects.ts';
 
 /** Label `app` of all objects that take part in making the files of a cluster. */
@@ -74,8 +74,9 @@ export interface InstallerRun {
 
 /**
  * The runs of the installer. With an install-config, the user's manifests overwrite the generated
- * ones. A state comes without an install-config, which would count as changed and discard the
- * manifests (openshift/installer, `pkg/asset/store`), and needs all manifests or none.
+ * ones. A state is used with all its manifests, or where there is no install-config and no
+ * manifest; beside it, an install-config would count as changed and discard the manifests
+ * (openshift/installer, `pkg/asset/store`).
  * @throws AgentError `installer.incomplete`
  */
 export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
@@ -87,14 +88,13 @@ export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
     secret,
     key,
   }));
-  // Without this file, the installer ignores the whole folder (openshift/installer,
-  // `pkg/asset/manifests/operators.go`).
-  const first = 'manifests/cluster-config.yaml';
-  const isWhole = laid.length === 0 || laid.some(({ path }) => path === first);
-  if (state !== undefined && isWhole)
+  // The installer leaves a state with an install-config that the user may have edited since.
+  const isStateUsed =
+    laid.length === 0 ? config === undefined : laid.some(({ path }) => path === firstManifest);
+  if (state !== undefined && isStateUsed)
     return [{ command, files: [ofState(installStateKeys.state), ...laid] }];
   if (config === undefined) {
-    const what = `${first} is not among the ${manifests.length} manifests`;
+    const what = `${firstManifest} is not among the ${manifests.length} manifests`;
     throw installerFailure('installer.incomplete', what);
   }
   return [

@@ -109,3 +109,11 @@ it('refuses an invalid manifest with its position and writes nothing', async () 
   );
   expect(() => statSync(path('00-namespace.yaml'))).toThrow('ENOENT');
 });
+
+it('refuses an install-config that was edited after its manifests were made', async () => {
+  writeFileSync(join(dir, '.openshift_install_state.json'), '{}');
+  mkdirSync(join(dir, 'manifests'));
+  writeFileSync(join(dir, 'manifests', 'cluster-config.yaml'), motd('kernelArguments: [nosmt]'));
+  await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid' });
+  expect(lines.join('')).toContain('error: install-config.yaml differs from the one in');
+});

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { ownNames } from '../../capi/api.ts';
-import { installStateKeys, readInstallConfig } from '../../capi/install-state.ts';
+import {
+  installStateKeys,
+  readInstallConfig,
+  staleStateProblems,
+} from '../../capi/install-state.ts';
 import { checkManifests } from '../../capi/manifests.ts';
 import {
   clusterNameOf,
@@ -75,7 +79,8 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
     fileIn(dir, stateKey),
   ]);
   const text = (file: InstallFile | undefined) => file && Buffer.from(file.content).toString();
-  const config = readInstallConfig({ config: text(configFile), state: text(stateFile) });
+  const given = { config: text(configFile), state: text(stateFile) };
+  const config = readInstallConfig(given);
   const cluster = config === undefined ? '' : clusterNameOf(config);
   if (config === undefined || cluster === '')
     throw capiFailure(
@@ -85,7 +90,8 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   const namespace = call.namespace ?? cluster;
   const state = [configFile, stateFile].flatMap((file) => file ?? []);
   const secrets = installSecrets({ manifests, openshift, state }, cluster, namespace);
-  refuseInvalid(secrets.manifests);
+  const paths = manifests.map(({ name }) => `manifests/${name}`);
+  refuseInvalid(secrets.manifests, staleStateProblems(given, paths));
   const files: readonly RenderedFile[] = [
     { name: '06-install-config.yaml', objects: [secrets.state] },
     { name: '07-manifests.yaml', objects: secrets.manifests },
@@ -133,11 +139,11 @@ async function fileIn(folder: string, name: string): Promise<InstallFile | undef
 }
 
 /**
- * Prints the findings of manifests by file; the control plane reports the same findings in
- * `ManifestsValid`.
+ * Prints problems of the installer's own files, and the findings of manifests by file; the control
+ * plane reports the latter in `ManifestsValid`.
  * @throws AgentError `capi.input-invalid`
  */
-function refuseInvalid(manifests: readonly KubeObject[]): void {
+function refuseInvalid(manifests: readonly KubeObject[], problems: readonly string[]): void {
   const findings = checkManifests(manifests);
   const folders = new Map(
     manifests.map(({ metadata: { name, annotations } }) => [
@@ -145,12 +151,13 @@ function refuseInvalid(manifests: readonly KubeObject[]): void {
       annotations?.[ownNames.manifestFolder] ?? '',
     ]),
   );
+  for (const problem of problems) printError(`error: ${plainLine(problem)}\n`);
   for (const { secret, place, why, isWarning } of findings) {
     const line = `${folders.get(secret) ?? ''}/${place}: ${why}`;
     printError(`${isWarning ? 'warning' : 'error'}: ${plainLine(line)}\n`);
   }
-  const errors = findings.filter(({ isWarning }) => !isWarning).length;
-  if (errors > 0) throw capiFailure('capi.input-invalid', `the manifests have ${errors} errors`);
+  const errors = problems.length + findings.filter(({ isWarning }) => !isWarning).length;
+  if (errors > 0) throw capiFailure('capi.input-invalid', `the files have ${errors} errors`);
 }
 
 function hintsOf({ rootDeviceHints, installDevice }: CapiRenderCall): DiskHints | undefined {
