@@ -39,9 +39,17 @@ describe('the objects of an install-config', () => {
       '11-metal3-masters.yaml',
       '12-metal3-workers.yaml',
     ]);
-    const none = objectsOf({ ...configOf(), compute: [] }, choices);
+    const none = objectsOf({ ...configOf(), compute: [{ name: 'worker', replicas: 0 }] }, choices);
     expect(kindOf(none, 'MachineDeployment')).toBeUndefined();
   });
+
+  it.each([[[]], [null], [[{ name: 'worker' }]]])(
+    'have three workers by default: compute %j',
+    (compute) => {
+      const workers = kindOf(objectsOf({ ...configOf(), compute }, choices), 'MachineDeployment');
+      expect(specOf(workers)['replicas']).toBe(3);
+    },
+  );
 
   it('leave infrastructure references empty without Metal3', () => {
     const disk = { rootDeviceHints: { minSizeGigabytes: 400 } };

@@ -61,7 +61,9 @@ export function renderedFiles(config: Fields, choices: RenderChoices): readonly 
     }),
   );
   const configSpec = configSpecOf(config, choices);
-  const workers = listOf(config['compute']).reduce<number>((sum, pool) => sum + countOf(pool), 0);
+  // Without pools, the installer expects one of its default size (`pkg/types/defaults`).
+  const [first, ...pools] = listOf(config['compute']);
+  const workers = pools.reduce<number>((sum, pool) => sum + countOf(pool), countOf(first));
   if (metal3 !== undefined) {
     // Metal3 gives no user data to a live ISO, so the host boots a disk image with a config drive.
     const image = { ...metal3, checksumType: 'sha256', format: 'qcow2' };
