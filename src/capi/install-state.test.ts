@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Fields } from '../lib/fields.ts';
 import { installConfigProblems, readInstallConfig, staleStateProblems } from './install-state.ts';
 
 const config = 'metadata: {name: demo}\ncontrolPlane: {replicas: 3}\n';
@@ -45,8 +46,9 @@ describe('an install-config', () => {
   });
 
   it('defaults to three masters', () => {
-    const problems = ({ replicas = 3 }) =>
-      installConfigProblems({ metadata: {} }, { cluster: undefined, replicas });
-    expect([problems({}), problems({ replicas: 1 })].map(({ length }) => length)).toEqual([0, 1]);
+    const problems = (controlPlane: Fields, replicas: number) =>
+      installConfigProblems({ metadata: {}, controlPlane }, { cluster: undefined, replicas });
+    const found = [problems({}, 3), problems({ replicas: null }, 3), problems({}, 1)];
+    expect(found.map(({ length }) => length)).toEqual([0, 0, 1]);
   });
 });

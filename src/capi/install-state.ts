@@ -68,7 +68,7 @@ export function installConfigProblems(
 ): readonly string[] {
   const name = textOf(fieldsOf(config['metadata'])['name']);
   // The installer's default is 3 (openshift/installer, `pkg/types/defaults`).
-  const { replicas: masters = 3 } = fieldsOf(config['controlPlane']);
+  const masters = fieldsOf(config['controlPlane'])['replicas'] ?? 3;
   const problems: string[] = [];
   if (cluster !== undefined && name !== cluster)
     problems.push(`metadata.name is ${name}, and the Cluster is called ${cluster}`);
