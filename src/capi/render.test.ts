@@ -51,6 +51,15 @@ describe('the objects of an install-config', () => {
     },
   );
 
+  it('share no name with those of another cluster in the namespace', () => {
+    const idsOf = (name: string) =>
+      objectsOf({ ...configOf(), metadata: { name } }, choices)
+        .filter(({ kind }) => kind !== 'Namespace')
+        .map(({ kind, metadata }) => `${String(kind)}/${metadata.name}`);
+    const others = new Set(idsOf('two'));
+    expect(idsOf('one').filter((id) => others.has(id))).toEqual([]);
+  });
+
   it('leave infrastructure references empty without Metal3', () => {
     const disk = { rootDeviceHints: { minSizeGigabytes: 400 } };
     const objects = objectsOf(configOf(), { ...choices, metal3: undefined, ...disk });

@@ -27,11 +27,12 @@ export interface RenderedFile {
 }
 
 const metal3Version = 'infrastructure.cluster.x-k8s.io/v1beta1';
-const pullSecretName = 'pull-secret';
 
 /** Name of the cluster in an install-config. */
 export const clusterNameOf = (config: Fields): string =>
   textOf(fieldsOf(config['metadata'])['name']);
+
+const pullSecretName = (cluster: string): string => `${cluster}-pull-secret`;
 
 /** Name of the Secret with a control plane's install-config. */
 const installStateName = (cluster: string): string => `${cluster}-install-state`;
@@ -55,7 +56,7 @@ export function renderedFiles(config: Fields, choices: RenderChoices): readonly 
   add('00-namespace', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   add(
     '05-pull-secret',
-    object({ apiVersion: 'v1', kind: 'Secret' }, pullSecretName, {
+    object({ apiVersion: 'v1', kind: 'Secret' }, pullSecretName(cluster), {
       type: 'kubernetes.io/dockerconfigjson',
       stringData: { '.dockerconfigjson': textOf(config['pullSecret']) },
     }),
@@ -184,7 +185,7 @@ function configSpecOf(config: Fields, choices: RenderChoices): object {
     installDevice,
     rootDeviceHints,
     writeMode: (installDevice ?? rootDeviceHints) === undefined ? 'ExistingRoot' : undefined,
-    pullSecretRef: { name: pullSecretName },
+    pullSecretRef: { name: pullSecretName(clusterNameOf(config)) },
     sshAuthorizedKeys: nonEmpty(keys.filter((line) => line.trim() !== '')),
     proxy: nonEmpty(Object.fromEntries(proxy)),
     additionalTrustBundle: nonEmpty(textOf(config['additionalTrustBundle'])),
