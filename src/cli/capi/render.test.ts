@@ -1,10 +1,13 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../ports/kube.ts';
 import { runCapiRender } from './render.ts';
+
+vi.mock('node:fs/promises', async (original) => ({ ...(await original<typeof fs>()) }));
 
 let dir: string;
 let lines: string[];
@@ -99,6 +102,26 @@ it('keeps existing files and reports those that differ', async () => {
   expect(lines.filter((line) => line.includes(words))).toEqual([
     `kept ${path('06-install-config.yaml')}, ${words}\n`,
   ]);
+});
+
+it('leaves no part of a file that it could not write', async () => {
+  const { writeFile } = fs;
+  vi.spyOn(fs, 'writeFile').mockImplementation(async (at, text, options) => {
+    if (!(at as string).includes('20-control-plane')) return writeFile(at, text, options);
+    await writeFile(at, (text as string).slice(0, 100), options);
+    throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+  });
+  await expect(render()).rejects.toMatchObject({ code: 'capi.not-written' });
+  vi.mocked(fs.writeFile).mockRestore();
+  expect(() => statSync(path('20-control-plane.yaml'))).toThrow('ENOENT');
+  lines = [];
+  await render();
+  expect(lines.join('')).toContain(`wrote ${path('20-control-plane.yaml')}`);
+});
+
+it('fails where its folder is a file', async () => {
+  writeFileSync(join(dir, 'infrastructure-manifests'), '');
+  await expect(render()).rejects.toMatchObject({ code: 'capi.not-written' });
 });
 
 it('refuses an invalid manifest with its position and writes nothing', async () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
@@ -109,6 +109,7 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   const written = files
     .filter(({ objects }) => objects.length > 0)
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  await mkdir(out, { recursive: true, mode: 0o700 }).catch(notWritten(out));
   for (const file of written) print(`${await writeNew(out, file)}\n`);
   for (const { name, objects } of metal3 === undefined ? written : [])
     for (const path of objects.flatMap((object) => referencePaths(object)))
@@ -183,18 +184,26 @@ function metal3Of({ platform, imageUrl, imageChecksum }: CapiRenderCall): Render
 
 const head = '# Written by `bootwright capi render`, which never overwrites it.\n';
 
+const notWritten =
+  (path: string) =>
+  (cause: unknown): never => {
+    throw capiFailure('capi.not-written', `${path} cannot be written`, { cause });
+  };
+
 /** Resolves with the result, for people. Only the owner may read a file: it may hold secrets. */
 async function writeNew(folder: string, { name, objects }: RenderedFile): Promise<string> {
   const text = head + objects.map((object) => `---\n${yamlOf(object)}`).join('');
   const path = join(folder, name);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
     await writeFile(path, text, { flag: 'wx', mode: 0o600 });
     await chmod(path, 0o600);
     return `wrote ${path}`;
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'))
-      throw capiFailure('capi.not-written', `${path} cannot be written`, { cause });
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) {
+      // The next run would keep a part of a file.
+      await rm(path, { force: true }).catch(notWritten(path));
+      return notWritten(path)(cause);
+    }
     // The user edits the other files; copies of the installer's files are edited in the installer's
     // folders.
     const isCopy = /^0[67]-/.test(name) && (await readFile(path, 'utf8')) !== text;
