@@ -195,7 +195,7 @@ describe('manifests in Secrets', () => {
     const one = secret('one', { 'a.yaml': configMap('a') });
     const two = secret('two', { 'a.yaml': configMap('b'), 'b.yaml': configMap('a') }, 'openshift');
     expect(checkManifests([one, two]).map(manifestFindingText)).toEqual([
-      'two/a.yaml: the Secret one has a file of this name too',
+      'two/a.yaml: one/a.yaml has the same name',
       'two/b.yaml:4:3: ConfigMap a is given twice: also in one/a.yaml:4:3',
     ]);
   });

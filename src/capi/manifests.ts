@@ -71,7 +71,7 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly Manifes
     if (content.length === 0) add('', 'the Secret holds no manifest');
     for (const [file, bytes] of content) {
       const before = firstUse(files, file, name);
-      if (before !== undefined) add(file, `the Secret ${before} has a file of this name too`);
+      if (before !== undefined) add(file, `${before}/${file} has the same name`);
       for (const object of readManifest(file, bytes, add)) requireOnce(objects, name, object, add);
     }
   }

@@ -140,3 +140,12 @@ it('refuses an install-config that was edited after its manifests were made', as
   await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid' });
   expect(lines.join('')).toContain('error: install-config.yaml differs from the one in');
 });
+
+it('names the files on disk of an object that is given twice', async () => {
+  mkdirSync(join(dir, 'manifests'));
+  writeFileSync(join(dir, 'manifests', 'a.yaml'), motd('kernelArguments: [nosmt]'));
+  writeFileSync(join(dir, 'openshift', 'b.yaml'), motd('kernelArguments: [nosmt]'));
+  await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid' });
+  expect(lines.join('')).toContain('error: openshift/b.yaml:4:3: MachineConfig.');
+  expect(lines.join('')).toContain('also in manifests/a.yaml:4:3');
+});

@@ -8,7 +8,7 @@ import {
   readInstallConfig,
   staleStateProblems,
 } from '../../capi/install-state.ts';
-import { checkManifests } from '../../capi/manifests.ts';
+import { checkManifests, manifestFindingText } from '../../capi/manifests.ts';
 import {
   clusterNameOf,
   type InstallFile,
@@ -145,17 +145,17 @@ async function fileIn(folder: string, name: string): Promise<InstallFile | undef
  * @throws AgentError `capi.input-invalid`
  */
 function refuseInvalid(manifests: readonly KubeObject[], problems: readonly string[]): void {
-  const findings = checkManifests(manifests);
-  const folders = new Map(
-    manifests.map(({ metadata: { name, annotations } }) => [
-      name,
-      annotations?.[ownNames.manifestFolder] ?? '',
-    ]),
-  );
+  // The user knows the folders, and not the Secrets that they become.
+  const folders = manifests.map((secret): KubeObject => {
+    const { annotations } = secret.metadata;
+    const name = annotations?.[ownNames.manifestFolder] ?? '';
+    return { ...secret, metadata: { ...secret.metadata, name } };
+  });
+  const findings = checkManifests(folders);
   for (const problem of problems) printError(`error: ${plainLine(problem)}\n`);
-  for (const { secret, place, why, isWarning } of findings) {
-    const line = `${folders.get(secret) ?? ''}/${place}: ${why}`;
-    printError(`${isWarning ? 'warning' : 'error'}: ${plainLine(line)}\n`);
+  for (const finding of findings) {
+    const line = plainLine(manifestFindingText(finding));
+    printError(`${finding.isWarning ? 'warning' : 'error'}: ${line}\n`);
   }
   const errors = problems.length + findings.filter(({ isWarning }) => !isWarning).length;
   if (errors > 0) throw capiFailure('capi.input-invalid', `the files have ${errors} errors`);
