@@ -72,7 +72,7 @@ function addCapiInstall(capi: ProgramCommand): void {
     .option('--namespace <NAME>', 'namespace of the cluster; default: its name')
     .option(
       '--install-device <DEVICE>',
-      'disk of every host; default: install into the system that runs',
+      'without Metal3: disk of every host; default: install into the system that runs',
     )
     .option('--root-device-hints <HINTS>', 'in its place, what the disk of every host is known by')
     .option('--image-url <URL>', 'with Metal3: disk image of CoreOS, qcow2')

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../ports/kube.ts';
-import { runCapiRender } from './render.ts';
+import { type CapiRenderCall, runCapiRender } from './render.ts';
 
 vi.mock('node:fs/promises', async (original) => ({ ...(await original<typeof fs>()) }));
 
@@ -52,7 +52,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-const render = (): Promise<number> =>
+const render = (more: Partial<CapiRenderCall> = {}): Promise<number> =>
   runCapiRender({
     dir,
     releaseImage: 'r.test/release@sha256:0',
@@ -60,6 +60,7 @@ const render = (): Promise<number> =>
     agentImage: 'r.test/agent:1',
     platform: 'external',
     installDevice: '/dev/vda',
+    ...more,
   });
 const path = (name: string): string => join(dir, 'infrastructure-manifests', name);
 const objectsIn = (name: string): readonly KubeObject[] =>
@@ -148,4 +149,12 @@ it('names the files on disk of an object that is given twice', async () => {
   await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid' });
   expect(lines.join('')).toContain('error: openshift/b.yaml:4:3: MachineConfig.');
   expect(lines.join('')).toContain('also in manifests/a.yaml:4:3');
+});
+
+it('refuses a disk with Metal3, which has chosen it', async () => {
+  const metal3 = { platform: 'metal3', imageUrl: 'https://i', imageChecksum: 'a' };
+  await expect(render(metal3)).rejects.toMatchObject({
+    code: 'cli.bad-flag',
+    message: expect.stringContaining('--install-device') as string,
+  });
 });

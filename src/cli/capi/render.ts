@@ -172,8 +172,15 @@ function hintsOf({ rootDeviceHints, installDevice }: CapiRenderCall): DiskHints 
   });
 }
 
-function metal3Of({ platform, imageUrl, imageChecksum }: CapiRenderCall): RenderChoices['metal3'] {
+function metal3Of(call: CapiRenderCall): RenderChoices['metal3'] {
+  const { platform, imageUrl, imageChecksum, installDevice, rootDeviceHints } = call;
   if (platform !== 'metal3') return undefined;
+  if ((installDevice ?? rootDeviceHints) !== undefined) {
+    const flag = installDevice === undefined ? '--root-device-hints' : '--install-device';
+    throw flagFailure('cli.bad-flag', `${flag} is not possible with Metal3`, {
+      hint: 'leave it out: hosts run from the disk that Metal3 chose, by the rootDeviceHints of the BareMetalHost',
+    });
+  }
   if (imageUrl !== undefined && imageChecksum !== undefined)
     return { url: imageUrl, checksum: imageChecksum };
   const missing = imageUrl === undefined ? '--image-url' : '--image-checksum';
