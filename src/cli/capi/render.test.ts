@@ -158,3 +158,18 @@ it('refuses a disk with Metal3, which has chosen it', async () => {
     message: expect.stringContaining('--install-device') as string,
   });
 });
+
+it('names only references that are not filled in', async () => {
+  await render();
+  expect(lines.join('')).toContain(`fill in ${path('30-cluster.yaml')}: spec.infrastructureRef`);
+  const text = readFileSync(path('30-cluster.yaml'), 'utf8');
+  const filled = text.replace('kind: ""', 'kind: A').replace('apiGroup: ""', 'apiGroup: a.b');
+  writeFileSync(path('30-cluster.yaml'), filled);
+  lines = [];
+  await render();
+  const named = lines.filter((line) => line.startsWith('fill in'));
+  expect(named.map((line) => /\d\d-[a-z-]+/.exec(line)?.[0])).toEqual([
+    '20-control-plane',
+    '40-workers',
+  ]);
+});

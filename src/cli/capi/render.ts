@@ -112,8 +112,9 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   await mkdir(out, { recursive: true, mode: 0o700 }).catch(notWritten(out));
   for (const file of written) print(`${await writeNew(out, file)}\n`);
   for (const { name, objects } of metal3 === undefined ? written : [])
-    for (const path of objects.flatMap((object) => referencePaths(object)))
-      print(`fill in ${join(out, name)}: ${path}\n`);
+    if (/(?:kind|apiGroup): ""/.test(await readFile(join(out, name), 'utf8')))
+      for (const path of objects.flatMap((object) => referencePaths(object)))
+        print(`fill in ${join(out, name)}: ${path}\n`);
   return 0;
 }
 
