@@ -76,3 +76,12 @@ export function mainLine<W extends World>(role: Pick<Role<W>, 'steps'>): readonl
     );
   });
 }
+
+/** Ids of the steps of the main line that a configuration does not leave out. */
+export const activeSteps = <W extends World>(
+  role: Pick<Role<W>, 'steps'>,
+  config: W['config'],
+): readonly string[] =>
+  mainLine(role)
+    .filter(({ step }) => isActive(step.when, config))
+    .map(({ step }) => step.id);

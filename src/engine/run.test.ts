@@ -40,6 +40,7 @@ describe('a run', () => {
       },
     );
     expect(world.did).toEqual([]);
+    expect(events[0]).toMatchObject({ type: 'run.started', steps: 0 });
     expect(types(events)).toContain('step.skipped a/clean');
   });
 

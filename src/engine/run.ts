@@ -9,7 +9,7 @@ import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
 import { decideResume, hasDestroyed, type Past } from './resume.ts';
-import { isLanes, type Item, type Lanes, linesFor, mainLine, type Role } from './role.ts';
+import { activeSteps, isLanes, type Item, type Lanes, linesFor, type Role } from './role.ts';
 import { type RunContext, StepRun } from './run-step.ts';
 import type { AnyStep, World } from './step.ts';
 import { reportRetries, silently } from './wait.ts';
@@ -74,7 +74,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     role: role.name,
     version: options.header.version,
     isResumed: past.size > 0,
-    steps: mainLine(role).length,
+    steps: activeSteps(role, config).length,
   });
   const background = new AbortController();
   const following = runAside(

@@ -7,6 +7,7 @@ export const resetCall = (clusterId = ''): string =>
 
 /**
  * Whether the service of a host has heard of a failure: it refuses the host then until its cluster
- * is reset. A failure to reach the service is not reported to it.
+ * is reset. A failure to reach the service is not reported to it, nor a second agent on the host.
  */
-export const isKnownToService = (code: string): boolean => !code.startsWith('inventory.');
+export const isKnownToService = (code: string): boolean =>
+  !code.startsWith('inventory.') && code !== 'cli.already-running';

@@ -55,7 +55,7 @@ export const RunStatus = z.object({
   process: z.object({ pid: z.int(), startTicks: z.number(), bootId: z.string() }).optional(),
   /** The cluster at the inventory service that the run reports to. */
   cluster: z.string().optional(),
-  /** Number of steps of the main line; of these, number that finished or were left out. */
+  /** Number of steps of the main line with this configuration; of these, number that ended. */
   steps: z.int(),
   ended: z.int(),
   running: z.array(RunningStep),

@@ -60,6 +60,13 @@ const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
         }),
     },
   ],
+  'a journal that is a folder': [
+    4,
+    'file.not-read',
+    {
+      before: (host) => writeIn(host, 'opt/install-dir/journal.jsonl/in-the-way'),
+    },
+  ],
   'a disk that is full during the run': [
     4,
     'file.not-written',
@@ -126,7 +133,9 @@ describe('the agent reports Failed before it ends', () => {
     const end = await runUnder(how);
     expect(end).toMatchObject({ exitCode, status: 'error' });
     expect(end.statusInfo).toMatch(new RegExp(`^Failed - ${code}`));
-    if (code !== 'run.stopped') expect(end.log).toMatch(new RegExp(`^failed: ${code}`, 'm'));
+    if (code === 'run.stopped') return;
+    expect(end.log).toMatch(new RegExp(`^failed: ${code}`, 'm'));
+    if (exitCode !== 1) expect(end.log).toMatch(/^next: .*actions\/reset/m);
   });
 
   it('for a journal on a full disk, with only a warning about the logs', async () => {
@@ -145,6 +154,7 @@ describe('the agent does not report Failed', () => {
     });
     expect(end).toMatchObject({ exitCode: 4, status: 'installing' });
     expect(end.log).toContain('failed: cli.already-running');
+    expect(end.log).not.toContain('actions/reset');
   });
 
   it('for a stop by its own reboot, which ends the command that ordered it too', async () => {

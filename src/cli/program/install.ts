@@ -6,7 +6,7 @@ import { fingerprintOf, installNotes, type LoadedConfig } from '../../config/loa
 import { notesOf, type Sink } from '../../engine/events.ts';
 import { asAgentError, changedFailure, reportOf } from '../../engine/failures.ts';
 import type { Journal } from '../../engine/journal.ts';
-import { mainLine, type Role } from '../../engine/role.ts';
+import { activeSteps, type Role } from '../../engine/role.ts';
 import { runRole } from '../../engine/run.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -106,6 +106,8 @@ async function runAlone(run: Run): Promise<void> {
   const { inventory, clock } = ports;
   const { infraEnvId, hostId } = config.cluster;
   const isReported = !config.service.url.isEmpty && hostId !== '';
+  const explain = (failure: AgentError): AgentError =>
+    isReported ? withReset(failure, config.cluster.id) : failure;
   const halt = new AbortController();
   const reporter = new Reporter({
     ladder: role.ladder,
@@ -128,13 +130,13 @@ async function runAlone(run: Run): Promise<void> {
   const journal = fileJournal(await pathOnHost(root, journalPath));
   const status = statusFile(await pathOnHost(root, statusPath));
   try {
-    const bootId = await setUp(run, { reporter, journal });
+    const bootId = await setUp(run, { reporter, journal, explain });
     const process = processIdentity();
     const known = {
       ...(process === undefined ? {} : { process }),
       ...(isReported ? { cluster: config.cluster.id } : {}),
     };
-    hub.add(statusSink([status.show, run.world.showStatus], role, known));
+    hub.add(statusSink([status.show, run.world.showStatus], activeSteps(role, config), known));
     await runRole({
       role,
       config,
@@ -154,7 +156,7 @@ async function runAlone(run: Run): Promise<void> {
       },
       mask,
       hide: run.secrets.register,
-      explain: (failure) => (isReported ? withReset(failure, config.cluster.id) : failure),
+      explain,
     });
   } catch (thrown) {
     // The reporter itself may have failed, and so missed the event of the failure.
@@ -195,10 +197,10 @@ const progressEvery = seconds(1);
  */
 function statusSink(
   shows: readonly ((text: string) => void)[],
-  role: Role<InstallWorld>,
+  active: readonly string[],
   known: Pick<RunStatus, 'process' | 'cluster'>,
 ): Sink {
-  const follow = runStatusOf(new Set(mainLine(role).map(({ step }) => step.id)));
+  const follow = runStatusOf(new Set(active));
   let shownAt = Number.NEGATIVE_INFINITY;
   return (event) => {
     const status = follow(event);
@@ -210,10 +212,16 @@ function statusSink(
   };
 }
 
+interface SetUp {
+  readonly reporter: Reporter;
+  readonly journal: Journal;
+  readonly explain: (failure: AgentError) => AgentError;
+}
+
 /** Prepares a run, and resolves with the id of the boot. Errors are reported as in a step. */
 async function setUp(
   { loaded, world, secrets, stop }: Run,
-  { reporter, journal }: { readonly reporter: Reporter; readonly journal: Journal },
+  { reporter, journal, explain }: SetUp,
 ): Promise<string> {
   const { hub, ports } = world;
   const { clock, host } = ports;
@@ -238,14 +246,15 @@ async function setUp(
     return bootId;
   } catch (thrown) {
     const { aborted } = stop.signal;
-    const failure = reportOf(asAgentError(aborted ? stop.signal.reason : thrown));
+    const error = aborted ? asAgentError(stop.signal.reason) : explain(asAgentError(thrown));
+    const failure = reportOf(error);
     const duration = clock.elapsed() - since;
     hub.emit(
       aborted
         ? { type: 'run.stopped', reason: failure.message, duration }
         : { type: 'run.failed', failure, duration },
     );
-    throw aborted ? stop.signal.reason : thrown;
+    throw aborted ? stop.signal.reason : error;
   }
 }
 
