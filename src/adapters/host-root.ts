@@ -73,12 +73,17 @@ export const isAbsent = (error: unknown): boolean => /^ENO(?:ENT|TDIR)$/.test(co
 export const pathOnHost = async (root: string, path: string): Promise<string> =>
   (await placeOnHost(root, path)).at;
 
-/** The name of a host for people; undefined for a live system that has none yet. */
-export async function hostnameOf(root: string): Promise<string | undefined> {
-  const text = await pathOnHost(root, '/proc/sys/kernel/hostname')
+/** The text of a file below /proc/sys/kernel of a host; empty if it cannot be read. */
+export async function kernelText(root: string, name: string): Promise<string> {
+  const text = await pathOnHost(root, `/proc/sys/kernel/${name}`)
     .then((at) => readFileOf({ at, kind: 'host', whose: 'host' }))
     .catch(() => '');
-  const name = text.toString().trim();
+  return text.toString().trim();
+}
+
+/** The name of a host for people; undefined for a live system that has none yet. */
+export async function hostnameOf(root: string): Promise<string | undefined> {
+  const name = await kernelText(root, 'hostname');
   return /^(?:localhost(?:\..*)?)?$/.test(name) ? undefined : name;
 }
 

@@ -1,6 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { readFileOf } from '../adapters/file-access.ts';
-import { pathOnHost, requireHost } from '../adapters/host-root.ts';
+import { kernelText, requireHost } from '../adapters/host-root.ts';
 import { readJournalFile } from '../adapters/journal.ts';
 import { processIdentity } from '../adapters/status-file.ts';
 import { journalPath, statusPath } from '../config/complete.ts';
@@ -128,10 +127,7 @@ export async function restartOf(config: Config, ran: string): Promise<Restart> {
   const lines = text.split('\n').filter((line) => line !== '');
   const found = parseJournal(lines)?.header;
   const role = allRoles.find(({ name }) => name === ran) ?? chooseRole(config);
-  const boot = await pathOnHost(root, '/proc/sys/kernel/random/boot_id')
-    .then((at) => readFileOf({ at, kind: 'host', whose: 'host' }))
-    .catch(() => 'unknown');
-  const bootId = boot.toString().trim();
+  const bootId = await kernelText(root, 'random/boot_id');
   const header = { type: 'header', v: 1, fingerprint: '', ...found, role: role.name } as const;
   return decideRestart({ lines, header: { ...header, version, bootId } }, role, config);
 }

@@ -97,9 +97,10 @@ export function readLog(text: string): LogDocument | undefined {
   const { msg = '', failure, reason } = end ?? {};
   const state = ends[msg] ?? '';
   const waits = waitsIn(lines);
-  const hostStatus = state === 'stopped' ? hostStatusIn(lines) : undefined;
+  const refusedIn = hostStatusIn(lines);
+  const hostStatus = state === 'stopped' ? refusedIn : undefined;
   const named = lines.findLast(({ hint }) => hint !== undefined)?.hint;
-  const stopped = state === 'stopped' ? afterStop(role, lines) : undefined;
+  const stopped = state === 'stopped' ? afterStop(role, lines, refusedIn) : undefined;
   return {
     v: 1,
     role,
@@ -115,7 +116,7 @@ export function readLog(text: string): LogDocument | undefined {
     hostStatus,
     step: openStep(lines),
     waits,
-    warnings: warningsIn(lines, failure),
+    warnings: warningsIn(lines, failure, refusedIn),
     hint: failure?.hint ?? operatorHint(waits) ?? stopped ?? named,
   };
 }
@@ -138,9 +139,12 @@ const clusterEndIn = (lines: readonly Line[]): string | undefined =>
  * The next action after an agent was stopped: an agent reports its stop as a failure. A program in
  * a pod is started again by itself.
  */
-function afterStop(role: string, lines: readonly Line[]): string | undefined {
+function afterStop(
+  role: string,
+  lines: readonly Line[],
+  hostStatus: string | undefined,
+): string | undefined {
   if (/^(?:controller$|node-)/.test(role)) return undefined;
-  const hostStatus = hostStatusIn(lines);
   if (hostStatus?.startsWith('resetting') === true)
     return 'boot this host from its installation medium again; the service has reset the cluster';
   const isReported = lines.some(({ msg, stage }) => msg === 'stage reported' && stage === 'Failed');
@@ -194,16 +198,19 @@ function waitsIn(lines: readonly Line[]): readonly LoggedWait[] {
 /** A note that repeats why the service has stopped a run; the refused report has its status. */
 const stoppedByService = /^the inventory service has stopped this run\b/;
 
-function warningsIn(lines: readonly Line[], end: Line['failure']): LogDocument['warnings'] {
+function warningsIn(
+  lines: readonly Line[],
+  end: Line['failure'],
+  hostStatus: string | undefined,
+): LogDocument['warnings'] {
   const warnings = new Map<string, number>();
-  const isStopped = hostStatusIn(lines) !== undefined;
   for (const line of lines) {
     const { step, msg, level, failure } = line;
     // A retry of a request is a part of its wait, and the end is shown by itself.
     const isShownElsewhere =
       step === 'service/retry' ||
       Object.hasOwn(ends, msg) ||
-      (isStopped && (isRefusedReport(line) || stoppedByService.test(msg))) ||
+      (hostStatus !== undefined && (isRefusedReport(line) || stoppedByService.test(msg))) ||
       (failure !== undefined && failure.code === end?.code && failure.message === end.message);
     if (isShownElsewhere || !['warn', 'error'].includes(level)) continue;
     const warning = warningOf(line);
