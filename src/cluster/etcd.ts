@@ -154,6 +154,22 @@ export function maySpareMember(
   return healthyMembers(etcd, pods, Math.min(members, Math.max(enoughMembers, quorum + 1)));
 }
 
+/**
+ * Whether the members on other nodes keep the quorum: enough for a node whose own member has failed
+ * already.
+ * @param nodes the nodes that carry a member
+ */
+export function keepsQuorumWithout(
+  node: string,
+  pods: readonly KubeObject[],
+  nodes: number,
+): boolean {
+  const all = pods.filter(isMember);
+  const onNode = all.filter((pod) => textAt(pod, 'spec', 'nodeName') === node);
+  if (onNode.some(isReady)) return false;
+  return all.filter(isReady).length > Math.max(nodes, all.length) / 2;
+}
+
 /** The members of etcd, as the cluster shows them. */
 export interface EtcdMembers {
   /** Addresses of all voting members. */

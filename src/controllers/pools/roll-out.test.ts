@@ -72,6 +72,7 @@ function setUp(pools: readonly KubeObject[], members: readonly KubeObject[]) {
 const masters = ['m0', 'm1', 'm2'].map((name) => node(name, 'master'));
 const member = (name: string, isReady: boolean): KubeObject => ({
   metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
+  spec: { nodeName: name },
   status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
 });
 
@@ -201,6 +202,28 @@ describe('roll out', () => {
     const [, hasEtcd, health, isChanged] = given;
     const { kube, start, advance, chosen } = setUp([pool('master')], masters);
     if (hasEtcd) kube.put(etcds, { metadata: { name: 'cluster' } });
+    for (const [at, isHealthy] of health.entries()) kube.put(pods, member(`m${at}`, isHealthy));
+    void start();
+    await advance();
+    expect(chosen()).toEqual(isChanged ? ['m0'] : []);
+  });
+
+  it.each<[string, boolean, readonly boolean[], boolean]>([
+    ['its own member alone is not Ready', true, [false, true, true], true],
+    ['its own member is Ready, and another is not', true, [true, false, true], false],
+    ['no quorum is left beside it', true, [false, true, false], false],
+    ['it is not degraded', false, [false, true, true], false],
+  ])('gives a degraded master a target that helps it, only if %s', async (...given) => {
+    const [, isDegraded, health, isChanged] = given;
+    const [first, ...others] = masters;
+    if (first === undefined) throw new Error('no masters');
+    const state = { [nodeKeys.state]: isDegraded ? 'Degraded' : 'Done' };
+    const annotations = { ...first.metadata.annotations, ...state };
+    const broken = { ...first, metadata: { ...first.metadata, annotations } };
+    const { kube, start, advance, chosen } = setUp([pool('master')], [broken, ...others]);
+    const message = 'etcd member m0 is unhealthy';
+    const status = { conditions: [{ type: 'EtcdMembersDegraded', status: 'True', message }] };
+    kube.put(etcds, { metadata: { name: 'cluster' }, status });
     for (const [at, isHealthy] of health.entries()) kube.put(pods, member(`m${at}`, isHealthy));
     void start();
     await advance();

@@ -1,7 +1,13 @@
-import { etcdCluster, etcdNamespace, maySpareMember } from '../../cluster/etcd.ts';
+import {
+  etcdCluster,
+  etcdNamespace,
+  keepsQuorumWithout,
+  maySpareMember,
+} from '../../cluster/etcd.ts';
 import { nodes as nodeKind, pods as podKind } from '../../kube/kinds.ts';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { chooseNode } from '../../layering/roll-out/choose-node.ts';
+import { isDegraded } from '../../layering/roll-out/node-state.ts';
 import { type RollOutTarget, rollOutTarget } from '../../layering/roll-out/target.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -55,7 +61,7 @@ export function rollOutController(
       const view = await readView(scope, pool, signal);
       const again = choiceOf(view);
       if (!('node' in again)) return {};
-      await requireEtcd(scope, view.members?.length ?? 0, signal);
+      await requireEtcd(scope, again.node, view.members?.length ?? 0, signal);
       if (!(await isOperatedNow(scope, [again.node], signal)))
         await requestTarget(scope, pool, again.node, again.target, signal);
       return {};
@@ -128,11 +134,13 @@ async function requestTarget(
 const withQuorum = 2;
 
 /**
+ * A degraded node may be the one whose member has failed; then its new target helps etcd.
  * @throws AgentError `node-controller.etcd-not-healthy` if the cluster shows its etcd, and one of
  * its members cannot be spared
  */
 async function requireEtcd(
   { kube }: PoolScope,
+  node: KubeObject,
   members: number,
   signal: AbortSignal,
 ): Promise<void> {
@@ -141,6 +149,7 @@ async function requireEtcd(
   const pods = await kube.list({ kind: podKind, namespace: etcdNamespace }, signal);
   // A cluster without OpenShift's operators shows neither.
   if (etcd === undefined && pods.length === 0) return;
+  if (isDegraded(node) && keepsQuorumWithout(node.metadata.name, pods, members)) return;
   const { isReached, status } = maySpareMember(etcd, pods, members);
   if (!isReached) throw nodeControllerFailure('node-controller.etcd-not-healthy', status);
 }
