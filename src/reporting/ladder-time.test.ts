@@ -40,12 +40,8 @@ describe('the heartbeat', () => {
     ['Copying registry data to disk', [30, 60]],
   ] as const)('of %s is sent three times within the limit of the stage', (stage, beats) => {
     const reports = read('bootstrap', [[0, begins(stage)], ...eachMinute(1, 65, alive('copying'))]);
-    expect(
-      reports
-        .slice(1)
-        .filter(([at]) => at <= 62)
-        .map(([at]) => at),
-    ).toEqual(beats);
+    const times = reports.slice(1).map(([at]) => at);
+    expect(times.filter((at) => at <= 62)).toEqual(beats);
   });
 
   it('reports the current work and its duration', () => {

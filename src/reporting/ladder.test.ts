@@ -16,6 +16,8 @@ const read = (
     .map(({ stage, info }) => [stage, info] as const);
 };
 
+type Row = readonly [string, readonly RunEventBody[], readonly (readonly [string, string])[]];
+
 const percent = (value: number, lane?: string): RunEventBody =>
   progressed('image/write', value, lane === undefined ? {} : { lane });
 
@@ -44,36 +46,55 @@ it('restores the text of the shown stage after a wait, even if its lane has ende
 });
 
 describe('a ladder without lanes', () => {
-  it('reports each stage once with its text', () => {
-    expect(
-      read('master', [
+  it.each<Row>([
+    [
+      'each stage once with its text',
+      [
         started('host/prepare', 'Starting installation', { stageInfo: 'master' }),
         started('disk/resolve'),
         started('ignition/fetch', 'Installing', { stageInfo: 'master' }),
         started('image/write', 'Writing image to disk'),
-      ]),
-    ).toEqual([
-      ['Starting installation', 'master'],
-      ['Installing', 'master'],
-      ['Writing image to disk', ''],
-    ]);
+      ],
+      [
+        ['Starting installation', 'master'],
+        ['Installing', 'master'],
+        ['Writing image to disk', ''],
+      ],
+    ],
+    [
+      'no lower stage',
+      [started('a/b', 'Writing image to disk'), started('c/d', 'Starting installation')],
+      [['Writing image to disk', '']],
+    ],
+    [
+      'the stage of reused steps once, with the next event',
+      [
+        { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Installing', stageInfo: 'master' },
+        started('disk/resolve'),
+        started('image/write', 'Writing image to disk'),
+      ],
+      [
+        ['Installing', 'master'],
+        ['Writing image to disk', ''],
+      ],
+    ],
+    [
+      'the stage of reused steps at the end of the run',
+      [
+        { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Rebooting', stageInfo: '' },
+        { type: 'run.finished', outcome: 'left the host', duration: 1 },
+      ],
+      [['Rebooting', '']],
+    ],
+  ])('reports %s', (_, bodies, reports) => {
+    expect(read('master', bodies)).toEqual(reports);
   });
 
-  it('does not report a lower stage', () => {
-    expect(
-      read('master', [
-        started('a/b', 'Writing image to disk'),
-        started('c/d', 'Starting installation'),
-      ]),
-    ).toEqual([['Writing image to disk', '']]);
-  });
-
-  const percentages: readonly (readonly [string, readonly number[], readonly string[]])[] = [
+  it.each([
     ['steps of five points', [55, 55, 60, 62, 56, 66], ['55%', '60%', '66%']],
     ['98 and then 100', [98, 100, 100], ['98%', '100%']],
     ['no percentage below five', [1, 4], []],
-  ];
-  it.each(percentages)('reports %s', (_, values, reported) => {
+  ])('reports %s', (_, values, reported) => {
     const shown = read('master', [
       started('image/write', 'Writing image to disk'),
       ...values.map((value) => percent(value)),
@@ -133,28 +154,6 @@ describe('a ladder without lanes', () => {
       ['Waiting for bootkube', 'waits'],
     ]);
   });
-
-  it('reports the stage of reused steps once, with the next event', () => {
-    expect(
-      read('master', [
-        { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Installing', stageInfo: 'master' },
-        started('disk/resolve'),
-        started('image/write', 'Writing image to disk'),
-      ]),
-    ).toEqual([
-      ['Installing', 'master'],
-      ['Writing image to disk', ''],
-    ]);
-  });
-
-  it('reports the stage of reused steps at the end of the run', () => {
-    expect(
-      read('master', [
-        { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Rebooting', stageInfo: '' },
-        { type: 'run.finished', outcome: 'left the host', duration: 1 },
-      ]),
-    ).toEqual([['Rebooting', '']]);
-  });
 });
 
 describe('a ladder with lanes', () => {
@@ -167,50 +166,39 @@ describe('a ladder with lanes', () => {
     ],
   };
 
-  it('reports the lowest stage of the lanes', () => {
-    expect(
-      read('bootstrap', [
-        before,
-        fork,
+  it.each<Row>([
+    [
+      'reports the lowest stage of the lanes',
+      [
         started('image/write', 'Writing image to disk', { lane: 'disk' }),
         started('wait/masters', 'Waiting for control plane', { lane: 'control plane' }),
         percent(37, 'disk'),
         { type: 'lane.finished', lane: 'disk' },
-      ]),
-    ).toEqual([
-      ['Starting installation', 'bootstrap'],
-      ['Writing image to disk', ''],
-      ['Writing image to disk', '37%'],
-      ['Waiting for control plane', ''],
-    ]);
-  });
-
-  it('reports a lane immediately when the other lanes begin at higher stages', () => {
-    expect(
-      read('bootstrap', [
-        before,
-        fork,
+      ],
+      [
+        ['Writing image to disk', ''],
+        ['Writing image to disk', '37%'],
+        ['Waiting for control plane', ''],
+      ],
+    ],
+    [
+      'reports a lane immediately when the other lanes begin at higher stages',
+      [
         started('ignition/fetch', 'Installing', { lane: 'disk', stageInfo: 'master' }),
         percent(7, 'control plane'),
-      ]),
-    ).toEqual([
-      ['Starting installation', 'bootstrap'],
-      ['Installing', 'master'],
-    ]);
-  });
-
-  it('does not report a higher stage while another lane has not reached its first stage', () => {
-    expect(
-      read('bootstrap', [
-        before,
-        fork,
+      ],
+      [['Installing', 'master']],
+    ],
+    [
+      'does not report a higher stage while another lane has not reached its first stage',
+      [
         started('wait/masters', 'Waiting for control plane', { lane: 'control plane' }),
         started('ignition/fetch', 'Installing', { lane: 'disk', stageInfo: 'master' }),
-      ]),
-    ).toEqual([
-      ['Starting installation', 'bootstrap'],
-      ['Installing', 'master'],
-    ]);
+      ],
+      [['Installing', 'master']],
+    ],
+  ])('%s', (_, bodies, reports) => {
+    expect(read('bootstrap', [before, fork, ...bodies]).slice(1)).toEqual(reports);
   });
 
   it('reports what the last remaining lane waits for before its first stage', () => {

@@ -17,6 +17,16 @@ const failure = failuresOf({
 
 const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunEventBody =>
   started('a/b', stage, { stageInfo });
+const starting = stageStarted('Starting installation', 'master');
+const installing = stageStarted('Installing', 'master');
+const { signal } = new AbortController();
+const unreachable = (): never => {
+  throw failure('inventory.unreachable', 'down');
+};
+const refusedAs = (hostStatus: string) => (): never => {
+  throw failure('inventory.refused', 'x', { context: { hostStatus } });
+};
+const neverAnswers = (): Promise<void> => new Promise(() => undefined);
 const text = (info: string): RunEventBody => progressed('a/b', info);
 const failedBy = (message: string): Extract<RunEventBody, { type: 'run.failed' }> => ({
   type: 'run.failed',
@@ -42,7 +52,8 @@ function setUp(
     ...more,
   });
   const emit = (body: RunEventBody): void => reporter.sink({ ...body, at: 0, run: 'r' });
-  return { clock, sent, emitted, reporter, emit };
+  const settled = () => reporter.settled(seconds(10), signal);
+  return { clock, sent, emitted, reporter, emit, settled };
 }
 
 describe('reporter', () => {
@@ -55,10 +66,10 @@ describe('reporter', () => {
       await settle();
       underWay -= 1;
     });
-    emit(stageStarted('Starting installation', 'master'));
-    emit(stageStarted('Installing', 'master'));
+    emit(starting);
+    emit(installing);
     emit(stageStarted('Writing image to disk'));
-    for (let turn = 0; turn < 4; turn += 1) await settle();
+    await settle(60);
     expect(sent).toEqual([
       'Starting installation/master',
       'Installing/master',
@@ -71,9 +82,9 @@ describe('reporter', () => {
     const { clock, sent, emit } = setUp((_, attempt) => {
       if (attempt === 1) throw failure('inventory.unreachable', 'down');
     });
-    emit(stageStarted('Starting installation', 'master'));
+    emit(starting);
     await settle();
-    emit(stageStarted('Installing', 'master'));
+    emit(installing);
     emit(stageStarted('Writing image to disk'));
     await clock.advance(seconds(1));
     expect(sent).toEqual(['Starting installation/master', 'Writing image to disk/']);
@@ -83,7 +94,7 @@ describe('reporter', () => {
     const { clock, sent, emitted, emit } = setUp(() => {
       throw failure('inventory.refused', 'lower stage');
     });
-    emit(stageStarted('Installing', 'master'));
+    emit(installing);
     await clock.advance(seconds(30));
     expect(sent).toHaveLength(1);
     expect(emitted).toMatchObject([
@@ -92,10 +103,10 @@ describe('reporter', () => {
   });
 
   it('waits for the last report for a minute at most', async () => {
-    const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
+    const { clock, reporter, emit } = setUp(neverAnswers);
     emit(stageStarted('Rebooting'));
     let isFlushed = false;
-    void reporter.flush(new AbortController().signal).then(() => {
+    void reporter.flush(signal).then(() => {
       isFlushed = true;
     });
     await clock.advance(seconds(59));
@@ -103,12 +114,12 @@ describe('reporter', () => {
     await clock.advance(seconds(2));
     expect(isFlushed).toBe(true);
     // The reporter does not wait a second time, because the minute before brought no answer.
-    await reporter.flush(new AbortController().signal);
+    await reporter.flush(signal);
     expect(clock.sleeping()).toBe(0);
   });
 
   it('stops waiting when it is aborted', async () => {
-    const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
+    const { clock, reporter, emit } = setUp(neverAnswers);
     emit(stageStarted('Rebooting'));
     const stop = new AbortController();
     const flushed = reporter.flush(stop.signal);
@@ -130,8 +141,8 @@ describe('reporter', () => {
     const { sent, emit, reporter } = setUp(() => undefined);
     emit(failedBy('mounted'));
     reporter.fail(failedBy('again').failure);
-    emit(stageStarted('Installing', 'master'));
-    for (let turn = 0; turn < 4; turn += 1) await settle();
+    emit(installing);
+    await settle(60);
     expect(sent).toEqual(['Failed/disk.busy: mounted — unmount it']);
   });
 
@@ -141,9 +152,9 @@ describe('reporter', () => {
       if (attempt === 1) throw failure('inventory.unreachable', 'down');
       if (attempt === 2) await promise;
     });
-    emit(stageStarted('Starting installation', 'master'));
+    emit(starting);
     await clock.advance(seconds(1));
-    emit(stageStarted('Installing', 'master'));
+    emit(installing);
     emit(stageStarted('Writing image to disk'));
     reporter.fail(failedBy('stopped').failure);
     resolve();
@@ -151,10 +162,8 @@ describe('reporter', () => {
     const failed = 'Failed/disk.busy: stopped — unmount it';
     expect(sent.slice(1)).toEqual(['Starting installation/master', failed]);
 
-    const away = setUp(() => {
-      throw failure('inventory.unreachable', 'down');
-    });
-    away.emit(stageStarted('Installing', 'master'));
+    const away = setUp(unreachable);
+    away.emit(installing);
     await settle();
     away.reporter.fail(failedBy('stopped').failure);
     await settle();
@@ -179,7 +188,7 @@ describe('reporter', () => {
     await flushed;
     expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Failed' }]);
 
-    const silent = setUp(() => Promise.withResolvers<void>().promise);
+    const silent = setUp(neverAnswers);
     silent.emit(failedBy('mounted'));
     let isFlushed = false;
     await silent.clock.advance(seconds(1));
@@ -189,15 +198,13 @@ describe('reporter', () => {
   });
 
   it('returns the unanswered reports after the given time', async () => {
-    const { clock, reporter, emit } = setUp(() => {
-      throw failure('inventory.unreachable', 'down');
-    });
-    emit(stageStarted('Starting installation', 'master'));
-    emit(stageStarted('Installing', 'master'));
+    const { clock, emit, settled } = setUp(unreachable);
+    emit(starting);
+    emit(installing);
     emit(text('half'));
-    const settled = reporter.settled(seconds(10), new AbortController().signal);
+    const ended = settled();
     await clock.advance(seconds(10));
-    expect(await settled).toEqual({
+    expect(await ended).toEqual({
       unanswered: [
         { stage: 'Starting installation', info: 'master' },
         { stage: 'Installing', info: 'half' },
@@ -206,27 +213,27 @@ describe('reporter', () => {
   });
 
   it('counts a report that a later one replaced as answered', async () => {
-    const { clock, reporter, emit } = setUp((_, attempt) => {
+    const { clock, emit, settled } = setUp((_, attempt) => {
       if (attempt === 1) throw failure('inventory.unreachable', 'down');
     });
-    emit(stageStarted('Starting installation', 'master'));
+    emit(starting);
     await settle();
-    emit(stageStarted('Installing', 'master'));
+    emit(installing);
     await clock.advance(seconds(1));
-    const { unanswered } = await reporter.settled(seconds(10), new AbortController().signal);
+    const { unanswered } = await settled();
     expect(unanswered).toEqual([]);
   });
 
   it('counts a later text of an answered stage as unanswered', async () => {
-    const { clock, reporter, emit } = setUp(async (_, attempt) => {
+    const { clock, emit, settled } = setUp(async (_, attempt) => {
       if (attempt > 1) throw failure('inventory.unreachable', 'down');
       await settle();
     });
-    emit(stageStarted('Installing', 'master'));
+    emit(installing);
     emit(text('half'));
-    const settled = reporter.settled(seconds(10), new AbortController().signal);
+    const ended = settled();
     await clock.advance(seconds(10));
-    expect((await settled).unanswered).toEqual([{ stage: 'Installing', info: 'half' }]);
+    expect((await ended).unanswered).toEqual([{ stage: 'Installing', info: 'half' }]);
   });
 
   it.each([
@@ -238,29 +245,23 @@ describe('reporter', () => {
     'reads the status of a refused host from the list: %s',
     async (...[, named, listed, refusedIn]) => {
       const refusals: string[] = [];
-      const { reporter, emit } = setUp(
-        () => {
-          throw failure('inventory.refused', 'x', { context: { hostStatus: named } });
-        },
-        {
-          listedHost: () => Promise.resolve(listed === undefined ? listed : { status: listed }),
-          onRefused: (status) => refusals.push(status),
-        },
-      );
-      const { signal } = new AbortController();
-      emit(stageStarted('Installing', 'master'));
-      const status = await reporter.settled(seconds(10), signal);
+      const { emit, settled } = setUp(refusedAs(named), {
+        listedHost: () => Promise.resolve(listed === undefined ? listed : { status: listed }),
+        onRefused: (status) => refusals.push(status),
+      });
+      emit(installing);
+      const status = await settled();
       expect(status.refusedIn).toBe(refusedIn);
       // The caller of settled() has the status; only later ones are passed to onRefused.
       expect(refusals).toEqual([]);
       emit(stageStarted('Rebooting'));
-      await reporter.settled(seconds(10), signal);
+      await settled();
       expect(refusals).toEqual(refusedIn === undefined ? [] : [refusedIn]);
     },
   );
 
   it('skips stages up to the one that the service shows, after one refusal', async () => {
-    const { sent, reporter, emit } = setUp(
+    const { sent, reporter, emit, settled } = setUp(
       ({ stage }) => {
         if (stage === 'Rebooting') return;
         throw failure('inventory.refused', 'out of order');
@@ -269,14 +270,13 @@ describe('reporter', () => {
         listedHost: () => Promise.resolve({ status: 'installing-in-progress', stage: 'Rebooting' }),
       },
     );
-    const { signal } = new AbortController();
     for (const stage of ['Starting installation', 'Installing', 'Writing image to disk'] as const) {
       emit(stageStarted(stage, 'master'));
-      await reporter.settled(seconds(10), signal);
+      await settled();
     }
     emit(progressed('a/b', 50));
     emit(stageStarted('Rebooting', ''));
-    const status = await reporter.settled(seconds(10), signal);
+    const status = await settled();
     expect(sent).toEqual(['Starting installation/master', 'Rebooting/']);
     expect(status).toEqual({ unanswered: [] });
     reporter.close();
@@ -285,12 +285,11 @@ describe('reporter', () => {
   it.each(['inventory.denied', 'inventory.untrusted', 'inventory.rejected'] as const)(
     'counts a report that failed with %s as unanswered',
     async (code) => {
-      const { sent, reporter, emit } = setUp(() => {
+      const { sent, reporter, emit, settled } = setUp(() => {
         throw failure(code, 'no');
       });
-      const { signal } = new AbortController();
-      emit(stageStarted('Installing', 'master'));
-      await reporter.settled(seconds(10), signal);
+      emit(installing);
+      await settled();
       emit(stageStarted('Rebooting'));
       const { unanswered } = await reporter.flush(signal);
       expect(unanswered.map(({ stage }) => stage)).toEqual(['Installing', 'Rebooting']);
@@ -300,30 +299,25 @@ describe('reporter', () => {
   );
 
   it('returns the host status from the refusal of the last report', async () => {
-    const { reporter, emit } = setUp(() => {
-      throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
-    });
+    const { reporter, emit } = setUp(refusedAs('cancelled'));
     emit(failedBy('stopped by SIGTERM'));
-    const { refusedIn } = await reporter.flush(new AbortController().signal);
+    const { refusedIn } = await reporter.flush(signal);
     expect(refusedIn).toBe('cancelled');
   });
 
   it('does not wait for the list of hosts longer than for an answer', async () => {
-    const { clock, reporter, emit } = setUp(
-      () => {
-        throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
-      },
-      { listedHost: () => new Promise(() => undefined) },
-    );
-    emit(stageStarted('Installing', 'master'));
-    const settled = reporter.settled(seconds(10), new AbortController().signal);
+    const { clock, emit, settled } = setUp(refusedAs('cancelled'), {
+      listedHost: () => new Promise(() => undefined),
+    });
+    emit(installing);
+    const ended = settled();
     await clock.advance(seconds(9));
-    expect((await settled).refusedIn).toBe('cancelled');
+    expect((await ended).refusedIn).toBe('cancelled');
   });
 
   it('does not request the list after a refusal without a host status', async () => {
     let lists = 0;
-    const { reporter, emit } = setUp(
+    const { emit, settled } = setUp(
       () => {
         throw failure('inventory.denied', 'x', { context: { status: 401 } });
       },
@@ -334,23 +328,22 @@ describe('reporter', () => {
         },
       },
     );
-    emit(stageStarted('Installing', 'master'));
-    const { refusedIn } = await reporter.settled(seconds(10), new AbortController().signal);
+    emit(installing);
+    const { refusedIn } = await settled();
     expect({ refusedIn, lists }).toEqual({ refusedIn: undefined, lists: 0 });
   });
 
   it('requests the status every minute after the first call of settled()', async () => {
     const refusals: string[] = [];
     const lists: (string | undefined)[] = ['installing-in-progress', 'cancelled'];
-    const { clock, reporter } = setUp(() => undefined, {
+    const { clock, reporter, settled } = setUp(() => undefined, {
       listedHost: () => Promise.resolve({ status: lists.shift() ?? '' }),
       onRefused: (status) => refusals.push(status),
     });
     await clock.advance(seconds(70));
     expect(lists).toHaveLength(2);
-    const { signal } = new AbortController();
-    await reporter.settled(seconds(10), signal);
-    await reporter.settled(seconds(10), signal);
+    await settled();
+    await settled();
     await clock.advance(seconds(60));
     expect([lists.length, refusals]).toEqual([1, []]);
     await clock.advance(seconds(60));
@@ -362,12 +355,11 @@ describe('reporter', () => {
   it('passes a refused status from the list on and ignores a failed request', async () => {
     const refusals: string[] = [];
     const lists = [Promise.reject(new Error('gone')), Promise.resolve({ status: 'resetting' })];
-    const { reporter } = setUp(() => undefined, {
+    const { reporter, settled } = setUp(() => undefined, {
       listedHost: () => lists.shift() ?? Promise.resolve(undefined),
       onRefused: (status) => refusals.push(status),
     });
-    const { signal } = new AbortController();
-    await reporter.settled(seconds(10), signal);
+    await settled();
     await reporter.confirm(signal);
     expect(refusals).toEqual([]);
     await reporter.confirm(signal);
@@ -389,7 +381,7 @@ describe('reporter', () => {
   it('updates the text of a stage every ten seconds at most', async () => {
     const times: number[] = [];
     const { clock, sent, emit } = setUp(() => void times.push(clock.elapsed()));
-    emit(stageStarted('Installing', 'master'));
+    emit(installing);
     for (let change = 0; change < 250; change += 1) {
       emit(text(`text ${change}`));
       await clock.advance(100);
@@ -399,46 +391,45 @@ describe('reporter', () => {
     expect(sent.at(-1)).toBe('Installing/text 249');
   });
 
-  it('sends the last text of a stage immediately before the next stage', async () => {
+  it.each<[string, readonly RunEventBody[], readonly string[]]>([
+    [
+      'the last text of a stage before the next stage',
+      [text('half'), text('whole'), stageStarted('Writing image to disk')],
+      ['Installing/whole', 'Writing image to disk/'],
+    ],
+    [
+      'a failure, and drops the waiting text',
+      [text('half'), failedBy('busy')],
+      ['Failed/disk.busy: busy — unmount it'],
+    ],
+  ])('immediately sends %s', async (_, bodies, reports) => {
     const { sent, emit } = setUp(() => undefined);
-    emit(stageStarted('Installing', 'master'));
-    await settle();
-    emit(text('half'));
-    emit(text('whole'));
-    await settle();
-    emit(stageStarted('Writing image to disk'));
-    for (let turn = 0; turn < 4; turn += 1) await settle();
-    expect(sent).toEqual(['Installing/master', 'Installing/whole', 'Writing image to disk/']);
+    for (const body of [installing, ...bodies]) {
+      emit(body);
+      await settle();
+    }
+    await settle(60);
+    expect(sent).toEqual(['Installing/master', ...reports]);
   });
 
   it('sends the last text immediately on settled()', async () => {
-    const { sent, reporter, emit } = setUp(() => undefined);
-    emit(stageStarted('Installing', 'master'));
+    const { sent, emit, settled } = setUp(() => undefined);
+    emit(installing);
     await settle();
     emit(text('whole'));
-    await reporter.settled(seconds(10), new AbortController().signal);
+    await settled();
     expect(sent).toEqual(['Installing/master', 'Installing/whole']);
   });
 
   it('does not send a text that the service already has', async () => {
-    const { clock, sent, reporter, emit } = setUp(() => undefined);
-    emit(stageStarted('Installing', 'master'));
+    const { clock, sent, emit, settled } = setUp(() => undefined);
+    emit(installing);
     await settle();
     emit(text('passing'));
-    emit(stageStarted('Installing', 'master'));
+    emit(installing);
     await clock.advance(seconds(20));
     expect(sent).toEqual(['Installing/master']);
-    const { unanswered } = await reporter.settled(seconds(10), new AbortController().signal);
+    const { unanswered } = await settled();
     expect(unanswered).toEqual([]);
-  });
-
-  it('sends a failure immediately and drops the waiting text', async () => {
-    const { sent, emit } = setUp(() => undefined);
-    emit(stageStarted('Installing', 'master'));
-    await settle();
-    emit(text('half'));
-    emit(failedBy('busy'));
-    for (let turn = 0; turn < 4; turn += 1) await settle();
-    expect(sent).toEqual(['Installing/master', 'Failed/disk.busy: busy — unmount it']);
   });
 });

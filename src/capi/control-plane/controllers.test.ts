@@ -34,6 +34,7 @@ import {
 } from '../../../test/support/kubelet-request.ts';
 import { untilAborted } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
+import type { Stage } from '../../model/stage.ts';
 import {
   assetKeys,
   bootstrapConfigs,
@@ -60,6 +61,33 @@ function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
   return { kube, guest, installer, ...controlPlanesAtWork({ kube, installer, guest }) };
 }
 
+/** Runs a provider until its bootstrap host reports a stage. */
+async function bootstrapped(stage: Stage = 'Rebooting') {
+  const world = atWork();
+  await world.pass();
+  reportBootstrap(world.kube, stage);
+  return world;
+}
+
+const { signal } = new AbortController();
+const removeControlPlane = (kube: FakeKube): Promise<void> =>
+  kube.remove({ kind: controlPlanes, namespace: capiNamespace, name: 'demo' }, signal);
+const pause = (kube: FakeKube): void => {
+  const [cluster] = kube.objectsOf(clusters);
+  const spec = { ...(cluster?.['spec'] as object), paused: true };
+  if (cluster) kube.put(clusters, { ...cluster, spec });
+};
+
+/** A certificate request of a host, for serving if it has an address. */
+async function requestOf(node: string, name = 'csr-1', address?: string): Promise<KubeObject> {
+  const subject = `O=system:nodes, CN=system:node:${node}`;
+  const names = address === undefined ? [] : alternativeNames(node, address);
+  const pem = await pkcs10({ subject, names, keys: await keyPair() });
+  return signingRequestObject(address === undefined ? 'client' : 'serving', pem, { name });
+}
+const approvedIn = (guest: FakeKube) =>
+  guest.writes.filter(({ subresource }) => subresource === 'approval').map(({ name }) => name);
+
 const secretNames = (kube: FakeKube): readonly string[] =>
   kube.objectsOf(secrets).map(({ metadata }) => metadata.name);
 
@@ -74,7 +102,7 @@ it('gives up reading the masters of an unresponsive cluster after five seconds',
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       }),
   };
-  const reading = readMasters(kube, clock, new AbortController().signal);
+  const reading = readMasters(kube, clock, signal);
   await settle();
   await clock.advance(seconds(5));
   await expect(reading).resolves.toEqual({ etcd: undefined });
@@ -207,9 +235,7 @@ describe('a control plane of three', () => {
   });
 
   it('reports a failed bootstrap host', async () => {
-    const { kube, pass } = atWork();
-    await pass();
-    reportBootstrap(kube, 'Failed');
+    const { kube, pass } = await bootstrapped('Failed');
     await pass();
     expect(conditionIn(kube, 'Available')).toBe('False HostInstallationFailed');
     expect(conditionIn(kube, 'BootstrapComplete')).toBe('False Failed');
@@ -275,32 +301,23 @@ function worker(kube: FakeKube, name: string, stage: string, address?: string): 
 
 describe('the installed cluster', () => {
   it('gets the certificate requests of its hosts approved, and no others', async () => {
-    const { kube, guest, pass } = atWork();
-    await pass();
-    reportBootstrap(kube, 'Rebooting');
+    const { kube, guest, pass } = await bootstrapped();
     worker(kube, 'w0', 'Rebooting');
-    const csr = async (name: string, node: string): Promise<void> => {
-      const subject = `O=system:nodes, CN=system:node:${node}`;
-      const pem = await pkcs10({ subject, names: [], keys: await keyPair() });
-      guest.put(certificateSigningRequests, signingRequestObject('client', pem, { name }));
-    };
-    await csr('csr-1', 'w0');
-    await csr('csr-2', 'stranger');
+    guest.put(certificateSigningRequests, await requestOf('w0'));
+    guest.put(certificateSigningRequests, await requestOf('stranger', 'csr-2'));
     await pass();
-    await csr('csr-3', 'w0');
+    guest.put(certificateSigningRequests, await requestOf('w0', 'csr-3'));
     await pass();
-    const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
-    const ofHosts = approved.filter(({ name }) => name?.startsWith('csr-') === true);
-    expect(ofHosts.map(({ name }) => name)).toEqual(['csr-1', 'csr-3']);
+    expect(approvedIn(guest).filter((name) => name?.startsWith('csr-'))).toEqual([
+      ...['csr-1', 'csr-3'],
+    ]);
   });
 
   it.each([
     ['in the machine network', '198.51.100.7', ['csr-1']],
     ['outside of it', '203.0.113.7', []],
   ])('gets a serving request approved for a VLAN address %s', async (_, address, expected) => {
-    const { kube, guest, pass } = atWork();
-    await pass();
-    reportBootstrap(kube, 'Rebooting');
+    const { kube, guest, pass } = await bootstrapped();
     worker(kube, 'm0', 'Rebooting', '192.0.2.9');
     guest.put(configMaps, {
       metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
@@ -308,13 +325,9 @@ describe('the installed cluster', () => {
     });
     const addresses = [{ type: 'InternalIP', address }];
     guest.put(nodes, { metadata: { name: 'm0' }, status: { addresses } });
-    const names = alternativeNames('m0', address);
-    const subject = 'O=system:nodes, CN=system:node:m0';
-    const pem = await pkcs10({ subject, names, keys: await keyPair() });
-    guest.put(certificateSigningRequests, signingRequestObject('serving', pem, { name: 'csr-1' }));
+    guest.put(certificateSigningRequests, await requestOf('m0', 'csr-1', address));
     await pass();
-    const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
-    expect(approved.map(({ name }) => name)).toEqual(expected);
+    expect(approvedIn(guest)).toEqual(expected);
   });
 
   const masterNode = (status: string, role = 'master'): KubeObject => ({
@@ -408,9 +421,7 @@ describe('the installed cluster', () => {
   });
 
   it('is upgraded by digest through its ClusterVersion', async () => {
-    const { kube, guest, pass } = atWork();
-    await pass();
-    reportBootstrap(kube, 'Rebooting');
+    const { kube, guest, pass } = await bootstrapped();
     const image = (digit: string): string => `r.test/ocp@sha256:${digit.repeat(64)}`;
     const history = [{ state: 'Completed', version: '4.19.7', image: image('0') }];
     await pass();
@@ -466,15 +477,7 @@ describe('creates nothing', () => {
       },
       ['InstallStateValid', 'False Invalid'],
     ],
-    [
-      'while the Cluster is paused',
-      (kube) => {
-        const [cluster] = kube.objectsOf(clusters);
-        const spec = { ...(cluster?.['spec'] as object), paused: true };
-        if (cluster) kube.put(clusters, { ...cluster, spec });
-      },
-      ['Paused', 'True Paused'],
-    ],
+    ['while the Cluster is paused', pause, ['Paused', 'True Paused']],
   ])('%s', async (_, change, [type, expected]) => {
     const kube = managementCluster();
     change(kube);
@@ -489,16 +492,13 @@ describe('creates nothing', () => {
 
 describe('deleting a control plane', () => {
   it('keeps the finalizer until the last Machine is gone', async () => {
-    const { kube, pass } = atWork();
-    await pass();
-    reportBootstrap(kube, 'Waiting for control plane');
+    const { kube, pass } = await bootstrapped('Waiting for control plane');
     await pass();
     for (const machine of machinesIn(kube)) {
       const metadata = { ...machine.metadata, finalizers: ['machine.cluster.x-k8s.io'] };
       kube.put(capiMachines, { ...machine, metadata });
     }
-    const { signal } = new AbortController();
-    await kube.remove({ kind: controlPlanes, namespace: capiNamespace, name: 'demo' }, signal);
+    await removeControlPlane(kube);
     await pass();
     expect(machinesIn(kube).filter((one) => one.metadata.deletionTimestamp === undefined)).toEqual(
       [],
@@ -534,19 +534,10 @@ describe('a change after a decision', () => {
     expect(controlPlaneIn(kube)?.metadata.finalizers).toBeUndefined();
   });
 
-  const pause = (kube: FakeKube): void => {
-    const [cluster] = kube.objectsOf(clusters);
-    const spec = { ...(cluster?.['spec'] as object), paused: true };
-    if (cluster) kube.put(clusters, { ...cluster, spec });
-  };
-
   it('does not delete Machines of a Cluster that has just been paused', async () => {
     const { kube, pass } = atWork();
     await pass();
-    await kube.remove(
-      { kind: controlPlanes, namespace: capiNamespace, name: 'demo' },
-      new AbortController().signal,
-    );
+    await removeControlPlane(kube);
     kube.before('get', () => pause(kube));
     await pass();
     expect(machinesIn(kube)).toHaveLength(1);
@@ -578,14 +569,10 @@ describe('a change after a decision', () => {
   });
 
   it('does not approve a certificate request that has just been denied', async () => {
-    const { kube, guest, pass } = atWork();
-    await pass();
-    reportBootstrap(kube, 'Rebooting');
+    const { kube, guest, pass } = await bootstrapped();
     worker(kube, 'w0', 'Rebooting');
     await pass();
-    const subject = 'O=system:nodes, CN=system:node:w0';
-    const pem = await pkcs10({ subject, names: [], keys: await keyPair() });
-    const request = signingRequestObject('client', pem, { name: 'csr-1' });
+    const request = await requestOf('w0');
     let reads = 0;
     guest.before('get', () => {
       reads += 1;
@@ -595,32 +582,26 @@ describe('a change after a decision', () => {
     guest.put(certificateSigningRequests, request);
     await pass();
     expect(reads).toBeGreaterThan(0);
-    expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
+    expect(approvedIn(guest)).toEqual([]);
   });
 
   it('approves no serving request for an address that another node got right before', async () => {
-    const { kube, guest, pass } = atWork();
-    await pass();
-    reportBootstrap(kube, 'Rebooting');
+    const { kube, guest, pass } = await bootstrapped();
     worker(kube, 'm0', 'Rebooting');
-    const nodeAt = (name: string) => ({
-      metadata: { name },
-      status: { addresses: [{ type: 'InternalIP', address: '192.0.2.77' }] },
-    });
+    const addresses = [{ type: 'InternalIP', address: '192.0.2.77' }];
+    const nodeAt = (name: string) => ({ metadata: { name }, status: { addresses } });
     guest.put(nodes, nodeAt('m0'));
     await pass();
-    const names = alternativeNames('m0', '192.0.2.77');
-    const subject = 'O=system:nodes, CN=system:node:m0';
-    const pem = await pkcs10({ subject, names, keys: await keyPair() });
+    const request = await requestOf('m0', 'csr-1', '192.0.2.77');
     let lists = 0;
     guest.before('list', () => {
       lists += 1;
       guest.put(nodes, nodeAt('other'));
     });
-    guest.put(certificateSigningRequests, signingRequestObject('serving', pem, { name: 'csr-1' }));
+    guest.put(certificateSigningRequests, request);
     await pass();
     expect(lists).toBeGreaterThan(0);
-    expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
+    expect(approvedIn(guest)).toEqual([]);
   });
 
   it('creates no Machines from install assets of an earlier control plane of the same name', async () => {
