@@ -116,37 +116,35 @@ describe('a page of a Cluster', () => {
   });
 });
 
-describe('followCluster', () => {
-  const given = () =>
-    fakeKube()
-      .put(clusters, cluster())
-      .put(clusters, cluster('demo', 'elsewhere'))
-      .put(controlPlanes, controlPlane())
-      .put(bootstrapConfigs, config('b', writing))
-      .put(bootstrapConfigs, config('a', writing))
-      .put(bootstrapConfigs, config('other', writing, { [capiNames.clusterName]: 'other' }));
+const given = () =>
+  fakeKube()
+    .put(clusters, cluster())
+    .put(clusters, cluster('demo', 'elsewhere'))
+    .put(controlPlanes, controlPlane())
+    .put(bootstrapConfigs, config('b', writing))
+    .put(bootstrapConfigs, config('a', writing))
+    .put(bootstrapConfigs, config('other', writing, { [capiNames.clusterName]: 'other' }));
 
-  it('delivers the objects of the Cluster and each change, and the error while the view is stale', async () => {
-    const kube = given();
-    const stop = new AbortController();
-    const all: ClusterObjects[] = [];
-    const errors: (string | undefined)[] = [];
-    const seen = (objects: ClusterObjects, error: string | undefined): void => {
-      all.push(objects);
-      errors.push(error);
-    };
-    const target = { namespace: 'demo', name: 'demo' };
-    const ended = followCluster(kube, target, { seen, signal: stop.signal });
-    kube.put(bootstrapConfigs, config('a', done));
-    kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 403 } }));
-    kube.lastError(undefined);
-    stop.abort();
-    await ended;
-    const { configs = [], cluster: own } = all.at(-1) ?? {};
-    expect(configs.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
-    expect(configs[0]?.status).toEqual(done);
-    expect(own?.metadata.namespace).toBe('demo');
-    expect(errors.some((error) => error?.includes('403'))).toBe(true);
-    expect(errors.at(-1)).toBeUndefined();
-  });
+it('followCluster delivers the objects of the Cluster and each change, and the error while the view is stale', async () => {
+  const kube = given();
+  const stop = new AbortController();
+  const all: ClusterObjects[] = [];
+  const errors: (string | undefined)[] = [];
+  const seen = (objects: ClusterObjects, error: string | undefined): void => {
+    all.push(objects);
+    errors.push(error);
+  };
+  const target = { namespace: 'demo', name: 'demo' };
+  const ended = followCluster(kube, target, { seen, signal: stop.signal });
+  kube.put(bootstrapConfigs, config('a', done));
+  kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 403 } }));
+  kube.lastError(undefined);
+  stop.abort();
+  await ended;
+  const { configs = [], cluster: own } = all.at(-1) ?? {};
+  expect(configs.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+  expect(configs[0]?.status).toEqual(done);
+  expect(own?.metadata.namespace).toBe('demo');
+  expect(errors.some((error) => error?.includes('403'))).toBe(true);
+  expect(errors.at(-1)).toBeUndefined();
 });

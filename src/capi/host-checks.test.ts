@@ -118,18 +118,16 @@ describe('HostsValid', () => {
   });
 });
 
-describe('reportedOf', () => {
-  it('returns the names, and the addresses in canonical form', () => {
-    const addresses = [
-      { type: 'InternalDNS', address: 'n0.example.com' },
-      { type: 'ExternalDNS', address: 'other' },
-      { type: 'ExternalIP', address: '2001:DB8::0' },
-      { type: 'InternalIP', address: '' },
-    ];
-    expect(reportedOf({ metadata: { name: 'm' }, status: { addresses } })).toEqual({
-      names: ['n0.example.com'],
-      addresses: ['2001:db8::'],
-    });
-    expect(reportedOf({ metadata: { name: 'm' } })).toEqual({ names: [], addresses: [] });
+it('reportedOf returns the names, and the addresses in canonical form', () => {
+  const addresses = [
+    { type: 'InternalDNS', address: 'n0.example.com' },
+    { type: 'ExternalDNS', address: 'other' },
+    { type: 'ExternalIP', address: '2001:DB8::0' },
+    { type: 'InternalIP', address: '' },
+  ];
+  expect(reportedOf({ metadata: { name: 'm' }, status: { addresses } })).toEqual({
+    names: ['n0.example.com'],
+    addresses: ['2001:db8::'],
   });
+  expect(reportedOf({ metadata: { name: 'm' } })).toEqual({ names: [], addresses: [] });
 });

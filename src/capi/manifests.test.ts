@@ -222,12 +222,10 @@ describe('manifests in Secrets', () => {
   });
 });
 
-describe('the Secrets of a MachineOSConfig', () => {
-  it('must be among the manifests', () => {
-    const config = secret('config', { 'a.yaml': osConfig('master') });
-    expect(checkManifests([config]).map(manifestFindingText)).toEqual([
-      'config/a.yaml:11: spec.renderedImagePushSecret.name: there is no Secret push in openshift-machine-config-operator',
-    ]);
-    expect(checkManifests([config, secret('push', { 'b.yaml': pushSecret })])).toEqual([]);
-  });
+it('the Secrets of a MachineOSConfig must be among the manifests', () => {
+  const config = secret('config', { 'a.yaml': osConfig('master') });
+  expect(checkManifests([config]).map(manifestFindingText)).toEqual([
+    'config/a.yaml:11: spec.renderedImagePushSecret.name: there is no Secret push in openshift-machine-config-operator',
+  ]);
+  expect(checkManifests([config, secret('push', { 'b.yaml': pushSecret })])).toEqual([]);
 });

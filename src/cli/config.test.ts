@@ -18,53 +18,51 @@ const configOf = (settings: Partial<Record<SettingKey, unknown>>) =>
 
 const mco = { 'images.mco': 'q.example/mco:1' };
 
-describe('withRefusals', () => {
-  it.each([
-    ['a complete bootstrap host', { role: 'bootstrap', ...mco }, []],
-    ['a bootstrap host without images.mco', { role: 'bootstrap' }, []],
-    [
-      'a bootstrap host of a service without images.controller',
-      { role: 'bootstrap', ...mco, 'images.controller': '' },
-      ['bootstrap.no-controller-image'],
-    ],
-    [
-      'layering without a release',
-      { role: 'bootstrap', ...mco, 'layering.mode': 'on' },
-      ['config.incomplete'],
-    ],
-    [
-      'a single node without images.controller',
-      { role: 'master', 'cluster.controlPlaneCount': 1, 'images.controller': '' },
-      ['bootstrap.no-controller-image'],
-    ],
-    [
-      'a bootstrap host with only a file for its own Ignition',
-      { role: 'bootstrap', ...mco, 'service.url': '', 'ignition.file': '/f' },
-      ['bootstrap.no-source'],
-    ],
-    [
-      'a digest for the image of the live medium',
-      { role: 'worker', 'image.sha256': 'a'.repeat(64) },
-      ['image.digest-unusable'],
-    ],
-    [
-      'an invalid layering.pushTo',
-      {
-        role: 'bootstrap',
-        ...mco,
-        'layering.pushTo': 'no host',
-        'cluster.openshiftVersion': '4.21.0',
-      },
-      ['layering.push-to-unusable'],
-    ],
-    [
-      'an invalid layering.repository',
-      { role: 'worker', 'layering.repository': 'NO' },
-      ['layering.repository-unusable'],
-    ],
-  ] as const)('knows %s', (...[, settings, codes]) => {
-    expect(withRefusals([], configOf(settings)).map(({ code }) => code)).toEqual(codes);
-  });
+it.each([
+  ['a complete bootstrap host', { role: 'bootstrap', ...mco }, []],
+  ['a bootstrap host without images.mco', { role: 'bootstrap' }, []],
+  [
+    'a bootstrap host of a service without images.controller',
+    { role: 'bootstrap', ...mco, 'images.controller': '' },
+    ['bootstrap.no-controller-image'],
+  ],
+  [
+    'layering without a release',
+    { role: 'bootstrap', ...mco, 'layering.mode': 'on' },
+    ['config.incomplete'],
+  ],
+  [
+    'a single node without images.controller',
+    { role: 'master', 'cluster.controlPlaneCount': 1, 'images.controller': '' },
+    ['bootstrap.no-controller-image'],
+  ],
+  [
+    'a bootstrap host with only a file for its own Ignition',
+    { role: 'bootstrap', ...mco, 'service.url': '', 'ignition.file': '/f' },
+    ['bootstrap.no-source'],
+  ],
+  [
+    'a digest for the image of the live medium',
+    { role: 'worker', 'image.sha256': 'a'.repeat(64) },
+    ['image.digest-unusable'],
+  ],
+  [
+    'an invalid layering.pushTo',
+    {
+      role: 'bootstrap',
+      ...mco,
+      'layering.pushTo': 'no host',
+      'cluster.openshiftVersion': '4.21.0',
+    },
+    ['layering.push-to-unusable'],
+  ],
+  [
+    'an invalid layering.repository',
+    { role: 'worker', 'layering.repository': 'NO' },
+    ['layering.repository-unusable'],
+  ],
+] as const)('withRefusals knows %s', (...[, settings, codes]) => {
+  expect(withRefusals([], configOf(settings)).map(({ code }) => code)).toEqual(codes);
 });
 
 describe('config init', () => {

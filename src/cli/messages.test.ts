@@ -108,47 +108,39 @@ describe('failureText', () => {
   });
 });
 
-describe('exitCodeOf', () => {
-  it('returns the exit code of the kind, or that of a bug for other errors', () => {
-    expect(exitCodeOf(failure('disk.busy', 'in use'))).toBe(exitCodes.host);
-    expect(exitCodeOf(new Error('boom'))).toBe(exitCodes.bug);
-  });
+it('exitCodeOf returns the exit code of the kind, or that of a bug for other errors', () => {
+  expect(exitCodeOf(failure('disk.busy', 'in use'))).toBe(exitCodes.host);
+  expect(exitCodeOf(new Error('boom'))).toBe(exitCodes.bug);
 });
 
-describe('shellWord', () => {
-  it.each([
-    ['ctx/a-b_1.2', 'ctx/a-b_1.2'],
-    ['registry.rig.test:5000/a@sha256:0', 'registry.rig.test:5000/a@sha256:0'],
-    ['my ctx', "'my ctx'"],
-    ['', "''"],
-    ["it's", String.raw`'it'\''s'`],
-    ['$HOME;`id`', "'$HOME;`id`'"],
-    ['~', "'~'"],
-    ['a\nb', "'a\nb'"],
-  ])('quotes %j for a shell', (word, written) => {
-    expect(shellWord(word)).toBe(written);
-  });
+it.each([
+  ['ctx/a-b_1.2', 'ctx/a-b_1.2'],
+  ['registry.rig.test:5000/a@sha256:0', 'registry.rig.test:5000/a@sha256:0'],
+  ['my ctx', "'my ctx'"],
+  ['', "''"],
+  ["it's", String.raw`'it'\''s'`],
+  ['$HOME;`id`', "'$HOME;`id`'"],
+  ['~', "'~'"],
+  ['a\nb', "'a\nb'"],
+])('shellWord quotes %j for a shell', (word, written) => {
+  expect(shellWord(word)).toBe(written);
 });
 
-describe('wrapped', () => {
-  it.each([
-    ['a text that fits', 'one two', 7, ['one two']],
-    ['a text that does not fit', 'one two three', 7, ['one two', 'three']],
-    ['a word that is longer than a line', 'a verylongword b', 6, ['a', 'verylongword', 'b']],
-    ['an empty text', '', 5, ['']],
-  ])('wraps %s', (...[, text, width, lines]) => {
-    expect(wrapped(text, width)).toEqual(lines);
-  });
+it.each([
+  ['a text that fits', 'one two', 7, ['one two']],
+  ['a text that does not fit', 'one two three', 7, ['one two', 'three']],
+  ['a word that is longer than a line', 'a verylongword b', 6, ['a', 'verylongword', 'b']],
+  ['an empty text', '', 5, ['']],
+])('wrapped wraps %s', (...[, text, width, lines]) => {
+  expect(wrapped(text, width)).toEqual(lines);
 });
 
-describe('outputWidth', () => {
-  it.each([
-    ['of a terminal', true, 72, 72],
-    ['of a serial console, which knows none', true, 0, 100],
-    ['of a file', undefined, undefined, 100],
-  ])('%s', (...[, isTTY, columns, width]) => {
-    vi.stubGlobal('process', { stdout: { isTTY, columns } });
-    expect(outputWidth(100)).toBe(width);
-    vi.unstubAllGlobals();
-  });
+it.each([
+  ['of a terminal', true, 72, 72],
+  ['of a serial console, which knows none', true, 0, 100],
+  ['of a file', undefined, undefined, 100],
+])('outputWidth %s', (...[, isTTY, columns, width]) => {
+  vi.stubGlobal('process', { stdout: { isTTY, columns } });
+  expect(outputWidth(100)).toBe(width);
+  vi.unstubAllGlobals();
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { condition } from '../engine/condition.ts';
 import { describeRole, type Plan } from '../engine/describe.ts';
 import { fact } from '../engine/fact.ts';
@@ -80,9 +80,8 @@ const small = role<Small>('small', {
 
 const plan: Plan = describeRole(small, { token: 'hidden', hasLogs: false });
 
-describe('plan as text', () => {
-  it('renders all properties of steps and lanes', () => {
-    expect(renderPlan(plan, 'text', mask)).toMatchInlineSnapshot(`
+it('plan as text renders all properties of steps and lanes', () => {
+  expect(renderPlan(plan, 'text', mask)).toMatchInlineSnapshot(`
       "Role small: Shows what a plan can show
       4 steps, 1 skipped by this configuration, 1 can destroy data.
 
@@ -118,21 +117,18 @@ describe('plan as text', () => {
       • step   ! destroys data   ‣ reboots the host   – skipped   $ command on the host
       "
     `);
-  });
 });
 
-describe('plan as JSON', () => {
-  it('has its version and all steps', () => {
-    expect(JSON.parse(renderPlan(plan, 'json'))).toMatchObject({
-      v: 1,
-      role: 'small',
-      items: [
-        { kind: 'step', step: { id: 'disk/find', gives: 'disk.target', isActive: true } },
-        { kind: 'lanes', lanes: [{ name: 'disk' }, { name: 'cluster' }] },
-        { kind: 'step', step: { id: 'finish/leave', effect: 'leaves' } },
-      ],
-      always: [{ id: 'logs/send', isActive: false }],
-    });
+it('plan as JSON has its version and all steps', () => {
+  expect(JSON.parse(renderPlan(plan, 'json'))).toMatchObject({
+    v: 1,
+    role: 'small',
+    items: [
+      { kind: 'step', step: { id: 'disk/find', gives: 'disk.target', isActive: true } },
+      { kind: 'lanes', lanes: [{ name: 'disk' }, { name: 'cluster' }] },
+      { kind: 'step', step: { id: 'finish/leave', effect: 'leaves' } },
+    ],
+    always: [{ id: 'logs/send', isActive: false }],
   });
 });
 

@@ -30,23 +30,21 @@ const failed: RunStatus = { ...status, state: 'failed', running: [], reason: 'a.
 
 type Case = readonly [before: RunStatus | undefined, now: RunStatus, lines: readonly string[]];
 
-describe('statusChanges', () => {
-  it.each<[string, Case]>([
-    ['the first status', [undefined, status, [begins, 'image/write: Write the image']]],
-    ['another run', [{ ...status, run: 'q' }, status, [begins, 'image/write: Write the image']]],
-    ['another attempt', [at(50), again, ['image/write: Write the image, attempt 2']]],
-    ['less than a tenth', [at(41), at(49), []]],
-    ['a tenth', [at(49), at(50), ['image/write: 50%']]],
-    ['a tenth with a text', [at(49), at(61, 'flushing'), ['image/write: 61%, flushing']]],
-    ['a percentage that becomes unknown', [at(50), status, []]],
-    ['a wait', [status, waiting('0 of 2'), ['image/write: waits until it is up: 0 of 2']]],
-    ['a wait that changes', [waiting('0'), waiting('1'), ['image/write: waits until it is up: 1']]],
-    ['a wait that ended', [waiting('0'), status, []]],
-    ['a failure', [status, failed, ['failed: a.b: m; h']]],
-    ['the end', [status, { ...status, state: 'left the host', running: [] }, ['left the host']]],
-  ])('describes %s', (_, [before, now, lines]) => {
-    expect(statusChanges(before, now)).toEqual(lines);
-  });
+it.each<[string, Case]>([
+  ['the first status', [undefined, status, [begins, 'image/write: Write the image']]],
+  ['another run', [{ ...status, run: 'q' }, status, [begins, 'image/write: Write the image']]],
+  ['another attempt', [at(50), again, ['image/write: Write the image, attempt 2']]],
+  ['less than a tenth', [at(41), at(49), []]],
+  ['a tenth', [at(49), at(50), ['image/write: 50%']]],
+  ['a tenth with a text', [at(49), at(61, 'flushing'), ['image/write: 61%, flushing']]],
+  ['a percentage that becomes unknown', [at(50), status, []]],
+  ['a wait', [status, waiting('0 of 2'), ['image/write: waits until it is up: 0 of 2']]],
+  ['a wait that changes', [waiting('0'), waiting('1'), ['image/write: waits until it is up: 1']]],
+  ['a wait that ended', [waiting('0'), status, []]],
+  ['a failure', [status, failed, ['failed: a.b: m; h']]],
+  ['the end', [status, { ...status, state: 'left the host', running: [] }, ['left the host']]],
+])('statusChanges describes %s', (_, [before, now, lines]) => {
+  expect(statusChanges(before, now)).toEqual(lines);
 });
 
 it('strips control characters from external texts', () => {

@@ -12,44 +12,42 @@ import { bootwright } from './program/commands.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 
-describe('watchFlags', () => {
-  it.each<[readonly string[], readonly string[]]>([
-    [
-      ['https://s:6008', '--cluster-id', id],
-      ['--url', 'https://s:6008', '--cluster-id', id],
-    ],
-    [
-      ['--cluster-id', id, 'https://s:6008'],
-      ['--url', 'https://s:6008', '--cluster-id', id],
-    ],
-    [
-      [`https://s:6008/base/api/assisted-install/v2/clusters/${id}?x=1`],
-      ['--url', 'https://s:6008/base', '--cluster-id', id],
-    ],
-    [
-      ['--insecure', 'http://s'],
-      ['--url', 'http://s', '--insecure'],
-    ],
-    [
-      ['--insecure', 'http://s', '--cluster-id', id],
-      ['--url', 'http://s', '--insecure', '--cluster-id', id],
-    ],
-    [
-      ['--service.url', 'http://s'],
-      ['--service.url', 'http://s'],
-    ],
-    [
-      ['--cluster-id', id],
-      ['--cluster-id', id],
-    ],
-    [
-      ['--url', 'https://s'],
-      ['--url', 'https://s'],
-    ],
-    [[], []],
-  ])('maps %j to %j', (argv, flags) => {
-    expect(watchFlags(argv)).toEqual(flags);
-  });
+it.each<[readonly string[], readonly string[]]>([
+  [
+    ['https://s:6008', '--cluster-id', id],
+    ['--url', 'https://s:6008', '--cluster-id', id],
+  ],
+  [
+    ['--cluster-id', id, 'https://s:6008'],
+    ['--url', 'https://s:6008', '--cluster-id', id],
+  ],
+  [
+    [`https://s:6008/base/api/assisted-install/v2/clusters/${id}?x=1`],
+    ['--url', 'https://s:6008/base', '--cluster-id', id],
+  ],
+  [
+    ['--insecure', 'http://s'],
+    ['--url', 'http://s', '--insecure'],
+  ],
+  [
+    ['--insecure', 'http://s', '--cluster-id', id],
+    ['--url', 'http://s', '--insecure', '--cluster-id', id],
+  ],
+  [
+    ['--service.url', 'http://s'],
+    ['--service.url', 'http://s'],
+  ],
+  [
+    ['--cluster-id', id],
+    ['--cluster-id', id],
+  ],
+  [
+    ['--url', 'https://s'],
+    ['--url', 'https://s'],
+  ],
+  [[], []],
+])('watchFlags maps %j to %j', (argv, flags) => {
+  expect(watchFlags(argv)).toEqual(flags);
 });
 
 describe('requireInstalled', () => {

@@ -172,38 +172,36 @@ describe('requireComplete', () => {
   });
 });
 
-describe('ignitionSourceOf', () => {
-  const everything: Values = {
-    'ignition.file': '/f',
-    'ignition.url': 'http://u',
-    's3.endpoint': 'http://s',
-    's3.bucket': 'b',
-    'service.url': 'http://h',
-  };
+const everything: Values = {
+  'ignition.file': '/f',
+  'ignition.url': 'http://u',
+  's3.endpoint': 'http://s',
+  's3.bucket': 'b',
+  'service.url': 'http://h',
+};
 
-  it.each<[string, Values, string | undefined]>([
-    ['a file before all others', everything, 'file'],
-    ['a URL before an object store', { ...everything, 'ignition.file': '' }, 'url'],
-    [
-      'an object store before the service',
-      { ...service, 's3.endpoint': 'http://s', 's3.bucket': 'b' },
-      's3',
-    ],
-    [
-      'the service before an incomplete object store',
-      { ...service, 's3.endpoint': 'http://s' },
-      'service',
-    ],
-    ['an incomplete object store without another source', { 's3.endpoint': 'http://s' }, 's3'],
-    [
-      'the source that ignition.source names',
-      { ...everything, 'ignition.source': 'service' },
-      'service',
-    ],
-    ['no source without settings', {}, undefined],
-  ])('selects %s', (_, values, source) => {
-    expect(ignitionSourceOf(given(values))).toBe(source);
-  });
+it.each<[string, Values, string | undefined]>([
+  ['a file before all others', everything, 'file'],
+  ['a URL before an object store', { ...everything, 'ignition.file': '' }, 'url'],
+  [
+    'an object store before the service',
+    { ...service, 's3.endpoint': 'http://s', 's3.bucket': 'b' },
+    's3',
+  ],
+  [
+    'the service before an incomplete object store',
+    { ...service, 's3.endpoint': 'http://s' },
+    'service',
+  ],
+  ['an incomplete object store without another source', { 's3.endpoint': 'http://s' }, 's3'],
+  [
+    'the source that ignition.source names',
+    { ...everything, 'ignition.source': 'service' },
+    'service',
+  ],
+  ['no source without settings', {}, undefined],
+])('ignitionSourceOf selects %s', (_, values, source) => {
+  expect(ignitionSourceOf(given(values))).toBe(source);
 });
 
 describe('derive', () => {

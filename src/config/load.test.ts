@@ -104,32 +104,30 @@ it.each(['--ignition-file=/a', '--ignition-hash=sha256-00', '-i/a'])(
   },
 );
 
-describe('checkConfig', () => {
-  it.each<[SettingKey, unknown, string]>([
-    ['role', 'mastre', 'write master'],
-    ['image.source', 'nowhere', 'write one of auto, live, file, url, stream'],
-    ['image.sha256', 'ABC', 'write a string of 64 lower-case hexadecimal digits'],
-    ['proxy.http', 'http://user:50%@proxy:3128', 'write %25 for a percent sign'],
-    [
-      'image.writerArgs',
-      '--copy-network',
-      'write a list of strings, ["--append-karg", "ip=eth0:dhcp"] for example',
-    ],
-    ['cluster.controlPlaneCount', -1, 'write a whole number from 0'],
-    [
-      'registries.mirrors',
-      [{ source: 'quay.io:4.20', mirrors: ['m.example'] }],
-      `write ${mirrorsForm}`,
-    ],
-  ])('hints at a valid value for %s as %j', (key, value, hint) => {
-    expect(() => checkConfig([layer('file c.yaml:3', { [key]: value })])).toThrow(
-      expect.objectContaining({
-        code: 'config.invalid-value',
-        hint,
-        message: expect.stringMatching(`^file c.yaml:3: ${key}: `) as string,
-      }),
-    );
-  });
+it.each<[SettingKey, unknown, string]>([
+  ['role', 'mastre', 'write master'],
+  ['image.source', 'nowhere', 'write one of auto, live, file, url, stream'],
+  ['image.sha256', 'ABC', 'write a string of 64 lower-case hexadecimal digits'],
+  ['proxy.http', 'http://user:50%@proxy:3128', 'write %25 for a percent sign'],
+  [
+    'image.writerArgs',
+    '--copy-network',
+    'write a list of strings, ["--append-karg", "ip=eth0:dhcp"] for example',
+  ],
+  ['cluster.controlPlaneCount', -1, 'write a whole number from 0'],
+  [
+    'registries.mirrors',
+    [{ source: 'quay.io:4.20', mirrors: ['m.example'] }],
+    `write ${mirrorsForm}`,
+  ],
+])('checkConfig hints at a valid value for %s as %j', (key, value, hint) => {
+  expect(() => checkConfig([layer('file c.yaml:3', { [key]: value })])).toThrow(
+    expect.objectContaining({
+      code: 'config.invalid-value',
+      hint,
+      message: expect.stringMatching(`^file c.yaml:3: ${key}: `) as string,
+    }),
+  );
 });
 
 const of = (input: ConfigInput): string => fingerprintOf(Config.parse(input));

@@ -30,19 +30,17 @@ describe('readImageName', () => {
   );
 });
 
-describe('isNamedReference', () => {
-  it.each([
-    ['reg.example.com/o/x:latest', true],
-    ['reg.example.com/O/x:latest', false],
-    ['reg.example.com/o/x_:latest', false],
-    ['docker.io/x:latest', false],
-    ['docker.io/library/x:latest', true],
-    [`reg.example.com/${'x'.repeat(256)}:latest`, false],
-    ['[fd00::1]:5000/o/x:latest', false],
-    [`reg.example.com/o/x@${digest}`, false],
-  ])('decides whether the operator accepts %s', (text, isRead) => {
-    expect(isNamedReference(text)).toBe(isRead);
-  });
+it.each([
+  ['reg.example.com/o/x:latest', true],
+  ['reg.example.com/O/x:latest', false],
+  ['reg.example.com/o/x_:latest', false],
+  ['docker.io/x:latest', false],
+  ['docker.io/library/x:latest', true],
+  [`reg.example.com/${'x'.repeat(256)}:latest`, false],
+  ['[fd00::1]:5000/o/x:latest', false],
+  [`reg.example.com/o/x@${digest}`, false],
+])('isNamedReference decides whether the operator accepts %s', (text, isRead) => {
+  expect(isNamedReference(text)).toBe(isRead);
 });
 
 describe('tag, digest and repository', () => {
@@ -61,23 +59,21 @@ describe('tag, digest and repository', () => {
   });
 });
 
-describe('isSameImage', () => {
-  const other = `sha256:${'b'.repeat(64)}`;
-  it.each([
-    ['quay.io/a/b:1', 'quay.io/a/b:1', true],
-    ['quay.io/a/b', 'quay.io/a/b:latest', true],
-    ['Quay.io/a/b:1', 'quay.io/a/b:1', true],
-    ['quay.io/a/b:1', 'quay.io/a/b:2', false],
-    ['quay.io/a/b:1', 'mirror.example/a/b:1', false],
-    [`quay.io/a/b@${digest}`, `quay.io/a/b:1@${digest}`, true],
-    [`quay.io/a/b@${digest}`, `mirror.example:5000/c@${digest}`, true],
-    [`quay.io/a/b:1@${digest}`, `quay.io/a/b:1@${other}`, false],
-    [`quay.io/a/b:1@${digest}`, 'quay.io/a/b:1', false],
-    ['not an image', 'not an image', true],
-    ['not an image', 'quay.io/a/b:1', false],
-    ['', '', false],
-  ])('compares %s with %s: %s', (one, another, isSame) => {
-    expect(isSameImage(one, another)).toBe(isSame);
-    expect(isSameImage(another, one)).toBe(isSame);
-  });
+const other = `sha256:${'b'.repeat(64)}`;
+it.each([
+  ['quay.io/a/b:1', 'quay.io/a/b:1', true],
+  ['quay.io/a/b', 'quay.io/a/b:latest', true],
+  ['Quay.io/a/b:1', 'quay.io/a/b:1', true],
+  ['quay.io/a/b:1', 'quay.io/a/b:2', false],
+  ['quay.io/a/b:1', 'mirror.example/a/b:1', false],
+  [`quay.io/a/b@${digest}`, `quay.io/a/b:1@${digest}`, true],
+  [`quay.io/a/b@${digest}`, `mirror.example:5000/c@${digest}`, true],
+  [`quay.io/a/b:1@${digest}`, `quay.io/a/b:1@${other}`, false],
+  [`quay.io/a/b:1@${digest}`, 'quay.io/a/b:1', false],
+  ['not an image', 'not an image', true],
+  ['not an image', 'quay.io/a/b:1', false],
+  ['', '', false],
+])('isSameImage compares %s with %s: %s', (one, another, isSame) => {
+  expect(isSameImage(one, another)).toBe(isSame);
+  expect(isSameImage(another, one)).toBe(isSame);
 });

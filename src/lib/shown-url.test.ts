@@ -1,19 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { hiddenInWords, shownText, shownUrl, shownUrlsIn } from './shown-url.ts';
 
 const signed = 'https://user:s3cretpw@mirror.example:8443/a/metal.raw.gz?sig=abc#x';
 
-describe('shownUrl', () => {
-  it.each([
-    [signed, 'https://mirror.example:8443/a/metal.raw.gz'],
-    ['http://a.example', 'http://a.example'],
-    ['http://a.example/?x=1', 'http://a.example'],
-    ['http://[fd00::1]:80/b', 'http://[fd00::1]/b'],
-    ['/opt/stream.json', '/opt/stream.json'],
-    ['', ''],
-  ])('shows %j as %j', (address, shown) => {
-    expect(shownUrl(address)).toBe(shown);
-  });
+it.each([
+  [signed, 'https://mirror.example:8443/a/metal.raw.gz'],
+  ['http://a.example', 'http://a.example'],
+  ['http://a.example/?x=1', 'http://a.example'],
+  ['http://[fd00::1]:80/b', 'http://[fd00::1]/b'],
+  ['/opt/stream.json', '/opt/stream.json'],
+  ['', ''],
+])('shownUrl shows %j as %j', (address, shown) => {
+  expect(shownUrl(address)).toBe(shown);
 });
 
 it.each([

@@ -13,25 +13,23 @@ const span = (work: Work, from: number, until?: number): Span => ({
 
 const none = { live: 0, prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
 
-describe('sharesOf', () => {
-  it.each<[string, readonly Span[], Partial<typeof none>]>([
-    ['counts one span', [span('write', 20, 60)], { write: 40, idle: 60 }],
-    [
-      'counts a wait beside a write as writing',
-      [span('wait', 0, 100), span('write', 20, 60)],
-      { wait: 60, write: 40 },
-    ],
-    [
-      'counts overlapping build and write once',
-      [span('build', 0, 50), span('write', 40, 100)],
-      { build: 40, write: 60 },
-    ],
-    ['clips a span to the interval', [span('prepare', -50, 200)], { prepare: 100 }],
-  ])('%s', (_, spans, expected) => {
-    const shares = sharesOf(spans, 0, 100);
-    expect(shares).toEqual({ ...none, ...expected });
-    expect(Object.values(shares).reduce((sum, one) => sum + one, 0)).toBe(100);
-  });
+it.each<[string, readonly Span[], Partial<typeof none>]>([
+  ['counts one span', [span('write', 20, 60)], { write: 40, idle: 60 }],
+  [
+    'counts a wait beside a write as writing',
+    [span('wait', 0, 100), span('write', 20, 60)],
+    { wait: 60, write: 40 },
+  ],
+  [
+    'counts overlapping build and write once',
+    [span('build', 0, 50), span('write', 40, 100)],
+    { build: 40, write: 60 },
+  ],
+  ['clips a span to the interval', [span('prepare', -50, 200)], { prepare: 100 }],
+])('sharesOf %s', (_, spans, expected) => {
+  const shares = sharesOf(spans, 0, 100);
+  expect(shares).toEqual({ ...none, ...expected });
+  expect(Object.values(shares).reduce((sum, one) => sum + one, 0)).toBe(100);
 });
 
 describe('timelineOf', () => {
@@ -129,15 +127,13 @@ describe('timelineOf', () => {
   });
 });
 
-describe('scaleOf', () => {
-  it.each([
-    [8000, 9, 1000],
-    [61_000, 7, 10_000],
-    [30 * 86_400_000, 8, 4 * 86_400_000],
-    [8000 * 365 * 86_400_000, 9, 365_000 * 86_400_000],
-  ])('divides %i ms with %i marks', (length, count, step) => {
-    const marks = scaleOf(length);
-    expect(marks).toHaveLength(count);
-    expect(marks[1]).toBe(step);
-  });
+it.each([
+  [8000, 9, 1000],
+  [61_000, 7, 10_000],
+  [30 * 86_400_000, 8, 4 * 86_400_000],
+  [8000 * 365 * 86_400_000, 9, 365_000 * 86_400_000],
+])('scaleOf divides %i ms with %i marks', (length, count, step) => {
+  const marks = scaleOf(length);
+  expect(marks).toHaveLength(count);
+  expect(marks[1]).toBe(step);
 });

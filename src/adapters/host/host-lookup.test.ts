@@ -63,26 +63,24 @@ const looked = (lookup: LookupFunction, name: string): Promise<unknown> =>
     lookup(name, { all: true, family: 4 }, (error, found) => resolve(error?.code ?? found));
   });
 
-describe('hostLookup', () => {
-  const known: LookupAddress[] = [{ address: '10.0.0.5', family: 4 }];
+const known: LookupAddress[] = [{ address: '10.0.0.5', family: 4 }];
 
-  it.each<[string, readonly boolean[], unknown, number]>([
-    ['repeats a failed lookup after the name service has changed', [false, true], known, 2],
-    ['fails when the name service has not changed', [false, false], 'ENOTFOUND', 1],
-  ])('%s', async (_, copies, expected, times) => {
-    const left = [...copies];
-    let [isKnown, lookups] = [false, 0];
-    const copyOnce = (): Promise<boolean> => {
-      isKnown = left.shift() === true;
-      return Promise.resolve(isKnown);
-    };
-    const lookup = hostLookup('/host', copyOnce, (_name, _options, answer) => {
-      lookups += 1;
-      if (isKnown) answer(null, known);
-      else answer(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []);
-    });
-    expect(await looked(lookup, 'api-int.c.example')).toEqual(expected);
-    expect(lookups).toBe(times);
-    expect(left).toEqual([]);
+it.each<[string, readonly boolean[], unknown, number]>([
+  ['repeats a failed lookup after the name service has changed', [false, true], known, 2],
+  ['fails when the name service has not changed', [false, false], 'ENOTFOUND', 1],
+])('hostLookup %s', async (_, copies, expected, times) => {
+  const left = [...copies];
+  let [isKnown, lookups] = [false, 0];
+  const copyOnce = (): Promise<boolean> => {
+    isKnown = left.shift() === true;
+    return Promise.resolve(isKnown);
+  };
+  const lookup = hostLookup('/host', copyOnce, (_name, _options, answer) => {
+    lookups += 1;
+    if (isKnown) answer(null, known);
+    else answer(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []);
   });
+  expect(await looked(lookup, 'api-int.c.example')).toEqual(expected);
+  expect(lookups).toBe(times);
+  expect(left).toEqual([]);
 });

@@ -125,16 +125,14 @@ describe('readAnswer for the controller', () => {
   });
 });
 
-describe('inventoryAddress', () => {
-  it.each<[string, string | undefined]>([
-    ['192.168.126.10/24', '192.168.126.10'],
-    ['2001:DB8:0:0:1::0001/64', '2001:db8::1:0:0:1'],
-    ['::ffff:10.0.0.5/96', '10.0.0.5'],
-    ['fe80::1%eth0/64', undefined],
-    ['10.0.0.5/x', undefined],
-    ['', undefined],
-    ['dhcp', undefined],
-  ])('normalizes %j to %s', (given, expected) => {
-    expect(inventoryAddress(given)).toBe(expected);
-  });
+it.each<[string, string | undefined]>([
+  ['192.168.126.10/24', '192.168.126.10'],
+  ['2001:DB8:0:0:1::0001/64', '2001:db8::1:0:0:1'],
+  ['::ffff:10.0.0.5/96', '10.0.0.5'],
+  ['fe80::1%eth0/64', undefined],
+  ['10.0.0.5/x', undefined],
+  ['', undefined],
+  ['dhcp', undefined],
+])('inventoryAddress normalizes %j to %s', (given, expected) => {
+  expect(inventoryAddress(given)).toBe(expected);
 });

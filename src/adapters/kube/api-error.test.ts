@@ -34,15 +34,13 @@ describe('errorOfAnswer', () => {
   });
 });
 
-describe('errorOfSilence', () => {
-  it('reports an untrusted certificate with its own code and its cause', () => {
-    const early = Object.assign(new Error('certificate is not yet valid'), {
-      code: 'CERT_NOT_YET_VALID',
-    });
-    const found = errorOfSilence('GET /x', 'https://api', early);
-    expect(found).toMatchObject({ isAboutCredentials: true, failure: { code: 'kube.untrusted' } });
-    expect(gapIn({ isSynced: false, lastError: found.failure })).toBe(
-      'the certificate of the API server is not trusted: certificate is not yet valid',
-    );
+it('errorOfSilence reports an untrusted certificate with its own code and its cause', () => {
+  const early = Object.assign(new Error('certificate is not yet valid'), {
+    code: 'CERT_NOT_YET_VALID',
   });
+  const found = errorOfSilence('GET /x', 'https://api', early);
+  expect(found).toMatchObject({ isAboutCredentials: true, failure: { code: 'kube.untrusted' } });
+  expect(gapIn({ isSynced: false, lastError: found.failure })).toBe(
+    'the certificate of the API server is not trusted: certificate is not yet valid',
+  );
 });

@@ -242,32 +242,30 @@ describe('a control plane of three', () => {
   });
 });
 
-describe('metadata for Machines', () => {
-  it('cannot change the role, the Cluster or the control plane label of a Machine', async () => {
-    const { machineTemplate } = controlPlaneOf().spec;
-    const metadata = {
-      labels: { rack: 'r1', [capiNames.clusterName]: 'other', [capiNames.controlPlane]: 'no' },
-      annotations: { [ownNames.role]: 'bootstrap' },
-    };
-    const { kube, pass } = atWork(
-      controlPlaneOf({ machineTemplate: { ...machineTemplate, metadata } }),
-    );
-    await pass();
-    reportBootstrap(kube, 'Waiting for control plane');
-    await pass(seconds(3));
-    const roles = machinesIn(kube).map((one) => one.metadata.annotations?.[ownNames.role]);
-    expect(roles.toSorted()).toEqual(['bootstrap', undefined, undefined]);
-    for (const { metadata: is } of machinesIn(kube))
-      expect(is.labels).toMatchObject({
-        rack: 'r1',
-        [capiNames.clusterName]: 'demo',
-        [capiNames.controlPlane]: '',
-      });
-    for (const kind of [bootstrapConfigs, labMachines]) {
-      const racks = kube.objectsOf(kind).map(({ metadata: { labels } }) => labels?.['rack']);
-      expect(racks).toEqual(['r1', 'r1', 'r1']);
-    }
-  });
+it('metadata for Machines cannot change their role, Cluster or control plane label', async () => {
+  const { machineTemplate } = controlPlaneOf().spec;
+  const metadata = {
+    labels: { rack: 'r1', [capiNames.clusterName]: 'other', [capiNames.controlPlane]: 'no' },
+    annotations: { [ownNames.role]: 'bootstrap' },
+  };
+  const { kube, pass } = atWork(
+    controlPlaneOf({ machineTemplate: { ...machineTemplate, metadata } }),
+  );
+  await pass();
+  reportBootstrap(kube, 'Waiting for control plane');
+  await pass(seconds(3));
+  const roles = machinesIn(kube).map((one) => one.metadata.annotations?.[ownNames.role]);
+  expect(roles.toSorted()).toEqual(['bootstrap', undefined, undefined]);
+  for (const { metadata: is } of machinesIn(kube))
+    expect(is.labels).toMatchObject({
+      rack: 'r1',
+      [capiNames.clusterName]: 'demo',
+      [capiNames.controlPlane]: '',
+    });
+  for (const kind of [bootstrapConfigs, labMachines]) {
+    const racks = kube.objectsOf(kind).map(({ metadata: { labels } }) => labels?.['rack']);
+    expect(racks).toEqual(['r1', 'r1', 'r1']);
+  }
 });
 
 it('derives valid object names from a long control plane name with dots', async () => {
@@ -442,76 +440,72 @@ describe('the installed cluster', () => {
   });
 });
 
-describe('creates nothing', () => {
-  it.each<[string, (kube: FakeKube) => void, readonly [string, string]]>([
-    [
-      'without the infrastructure of the Cluster',
-      (kube) => {
-        const [cluster] = kube.objectsOf(clusters);
-        if (cluster) kube.put(clusters, { ...cluster, status: {} });
-      },
-      ['AssetsGenerated', 'False WaitingForInputs'],
-    ],
-    [
-      'without the state of the installer',
-      (kube) => {
-        kube.drop({ kind: secrets, namespace: capiNamespace, name: 'demo-install-state' });
-      },
-      ['InstallStateValid', 'False SecretNotFound'],
-    ],
-    [
-      'with an install-config edited after its manifests were made',
-      (kube) => {
-        const [secret] = kube.objectsOf(secrets);
-        const data = { ...(secret?.['data'] as object), '.openshift_install_state.json': 'e30=' };
-        if (secret) kube.put(secrets, { ...secret, data });
-        kube.put(secrets, {
-          metadata: {
-            name: 'demo-manifests-0',
-            namespace: capiNamespace,
-            labels: { [ownNames.installManifests]: 'demo' },
-            annotations: { [ownNames.manifestFolder]: 'manifests' },
-          },
-          data: { 'cluster-config.yaml': 'e30=' },
-        });
-      },
-      ['InstallStateValid', 'False Invalid'],
-    ],
-    ['while the Cluster is paused', pause, ['Paused', 'True Paused']],
-  ])('%s', async (_, change, [type, expected]) => {
-    const kube = managementCluster();
-    change(kube);
-    const installer = jobRunner(kube);
-    const { pass } = controlPlanesAtWork({ kube, installer });
-    await pass(seconds(2));
-    expect(conditionIn(kube, type)).toBe(expected);
-    expect(installer.runs).toHaveLength(0);
-    expect(machinesIn(kube)).toHaveLength(0);
-  });
+it.each<[string, (kube: FakeKube) => void, readonly [string, string]]>([
+  [
+    'without the infrastructure of the Cluster',
+    (kube) => {
+      const [cluster] = kube.objectsOf(clusters);
+      if (cluster) kube.put(clusters, { ...cluster, status: {} });
+    },
+    ['AssetsGenerated', 'False WaitingForInputs'],
+  ],
+  [
+    'without the state of the installer',
+    (kube) => {
+      kube.drop({ kind: secrets, namespace: capiNamespace, name: 'demo-install-state' });
+    },
+    ['InstallStateValid', 'False SecretNotFound'],
+  ],
+  [
+    'with an install-config edited after its manifests were made',
+    (kube) => {
+      const [secret] = kube.objectsOf(secrets);
+      const data = { ...(secret?.['data'] as object), '.openshift_install_state.json': 'e30=' };
+      if (secret) kube.put(secrets, { ...secret, data });
+      kube.put(secrets, {
+        metadata: {
+          name: 'demo-manifests-0',
+          namespace: capiNamespace,
+          labels: { [ownNames.installManifests]: 'demo' },
+          annotations: { [ownNames.manifestFolder]: 'manifests' },
+        },
+        data: { 'cluster-config.yaml': 'e30=' },
+      });
+    },
+    ['InstallStateValid', 'False Invalid'],
+  ],
+  ['while the Cluster is paused', pause, ['Paused', 'True Paused']],
+])('creates nothing %s', async (_, change, [type, expected]) => {
+  const kube = managementCluster();
+  change(kube);
+  const installer = jobRunner(kube);
+  const { pass } = controlPlanesAtWork({ kube, installer });
+  await pass(seconds(2));
+  expect(conditionIn(kube, type)).toBe(expected);
+  expect(installer.runs).toHaveLength(0);
+  expect(machinesIn(kube)).toHaveLength(0);
 });
 
-describe('deleting a control plane', () => {
-  it('keeps the finalizer until the last Machine is gone', async () => {
-    const { kube, pass } = await bootstrapped('Waiting for control plane');
+it('a control plane keeps its finalizer until the last Machine is gone', async () => {
+  const { kube, pass } = await bootstrapped('Waiting for control plane');
+  await pass();
+  for (const machine of machinesIn(kube)) {
+    const metadata = { ...machine.metadata, finalizers: ['machine.cluster.x-k8s.io'] };
+    kube.put(capiMachines, { ...machine, metadata });
+  }
+  await removeControlPlane(kube);
+  await pass();
+  expect(machinesIn(kube).filter((one) => one.metadata.deletionTimestamp === undefined)).toEqual(
+    [],
+  );
+  expect(conditionIn(kube, 'Deleting')).toBe('True DeletingMachines');
+  expect(machinesIn(kube)).toHaveLength(3);
+  for (const { metadata } of machinesIn(kube)) {
+    expect(controlPlaneIn(kube)?.metadata.uid).toBe(controlPlaneUid);
+    kube.drop({ kind: capiMachines, namespace: capiNamespace, name: metadata.name });
     await pass();
-    for (const machine of machinesIn(kube)) {
-      const metadata = { ...machine.metadata, finalizers: ['machine.cluster.x-k8s.io'] };
-      kube.put(capiMachines, { ...machine, metadata });
-    }
-    await removeControlPlane(kube);
-    await pass();
-    expect(machinesIn(kube).filter((one) => one.metadata.deletionTimestamp === undefined)).toEqual(
-      [],
-    );
-    expect(conditionIn(kube, 'Deleting')).toBe('True DeletingMachines');
-    expect(machinesIn(kube)).toHaveLength(3);
-    for (const { metadata } of machinesIn(kube)) {
-      expect(controlPlaneIn(kube)?.metadata.uid).toBe(controlPlaneUid);
-      kube.drop({ kind: capiMachines, namespace: capiNamespace, name: metadata.name });
-      await pass();
-    }
-    expect(controlPlaneIn(kube)).toBeUndefined();
-  });
+  }
+  expect(controlPlaneIn(kube)).toBeUndefined();
 });
 
 /** Runs a provider for two seconds. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   bootstrapIn,
   capiNamespace,
@@ -46,34 +46,32 @@ function moved(from: FakeKube): FakeKube {
   return to;
 }
 
-describe('a cluster that was moved to another management cluster', () => {
-  // test/capi/install.capi.test.ts covers a move with all masters.
-  it('stays available without its bootstrap host, and nothing is generated again', async () => {
-    const from = managementCluster();
-    const guest = fakeKube();
-    const start = Date.UTC(2026, 10, 1);
-    const first = await run(from, { guest, start });
-    const { name = '' } = bootstrapIn(from)?.metadata ?? {};
-    for (const stage of ['Waiting for control plane', 'Rebooting']) {
-      report(from, name, stage);
-      await first.pass();
-    }
-    expect(machinesIn(from)).toHaveLength(3);
-    expect(controlPlaneIn(from)?.metadata.annotations).toHaveProperty(ownNames.bootstrapComplete);
-    await first.end();
-    const to = moved(from);
-    to.drop({ kind: capiMachines, namespace: capiNamespace, name });
-    guest.put(nodes, { metadata: { name: 'n0' } });
-    const second = await run(to, { guest, start: start + hours(24) * 30 });
-    await second.pass();
-    expect(second.installer.runs).toEqual([]);
-    expect(
-      to.writes.filter(({ verb, name: of }) => verb === 'remove' || of === 'demo-install-assets'),
-    ).toEqual([]);
-    expect(machinesIn(to)).toHaveLength(3);
-    expect(bootstrapIn(to)).toBeUndefined();
-    expect(conditionIn(to, 'BootstrapComplete')).toBe('True Complete');
-    expect(conditionIn(to, 'Available')).toBe('True Available');
-    expect(controlPlaneIn(to)?.status?.initialization).toEqual({ controlPlaneInitialized: true });
-  });
+// test/capi/install.capi.test.ts covers a move with all masters.
+it('a moved cluster stays available without its bootstrap host, and nothing is generated again', async () => {
+  const from = managementCluster();
+  const guest = fakeKube();
+  const start = Date.UTC(2026, 10, 1);
+  const first = await run(from, { guest, start });
+  const { name = '' } = bootstrapIn(from)?.metadata ?? {};
+  for (const stage of ['Waiting for control plane', 'Rebooting']) {
+    report(from, name, stage);
+    await first.pass();
+  }
+  expect(machinesIn(from)).toHaveLength(3);
+  expect(controlPlaneIn(from)?.metadata.annotations).toHaveProperty(ownNames.bootstrapComplete);
+  await first.end();
+  const to = moved(from);
+  to.drop({ kind: capiMachines, namespace: capiNamespace, name });
+  guest.put(nodes, { metadata: { name: 'n0' } });
+  const second = await run(to, { guest, start: start + hours(24) * 30 });
+  await second.pass();
+  expect(second.installer.runs).toEqual([]);
+  expect(
+    to.writes.filter(({ verb, name: of }) => verb === 'remove' || of === 'demo-install-assets'),
+  ).toEqual([]);
+  expect(machinesIn(to)).toHaveLength(3);
+  expect(bootstrapIn(to)).toBeUndefined();
+  expect(conditionIn(to, 'BootstrapComplete')).toBe('True Complete');
+  expect(conditionIn(to, 'Available')).toBe('True Available');
+  expect(controlPlaneIn(to)?.status?.initialization).toEqual({ controlPlaneInitialized: true });
 });

@@ -88,25 +88,26 @@ describe('hostChecks', () => {
   });
 });
 
-describe('findDisks', () => {
-  const path = '/dev/disk/by-path/pci-0000:00:05.0';
-  it.each<readonly [says: string, disks: readonly BlockDevice[], host: FakeHost]>([
-    [
-      '/dev/sda (107 GB, S1): disk: {hints: {serialNumber: "S1"}}',
-      [blockDevice('sda', { serial: 'S1' })],
-      fakeHost(),
-    ],
-    [
-      `/dev/vda (107 GB): disk: {hints: {deviceName: "${path}"}}`,
-      [blockDevice('vda')],
-      fakeHost().withLink(path, '/dev/vda'),
-    ],
-    ['/dev/vda (107 GB): disk: {device: /dev/vda}', [blockDevice('vda')], fakeHost()],
-    ['none', [], fakeHost()],
-  ])('reports each disk with the setting that selects it: %s', async (says, disks, host) => {
+const path = '/dev/disk/by-path/pci-0000:00:05.0';
+it.each<readonly [says: string, disks: readonly BlockDevice[], host: FakeHost]>([
+  [
+    '/dev/sda (107 GB, S1): disk: {hints: {serialNumber: "S1"}}',
+    [blockDevice('sda', { serial: 'S1' })],
+    fakeHost(),
+  ],
+  [
+    `/dev/vda (107 GB): disk: {hints: {deviceName: "${path}"}}`,
+    [blockDevice('vda')],
+    fakeHost().withLink(path, '/dev/vda'),
+  ],
+  ['/dev/vda (107 GB): disk: {device: /dev/vda}', [blockDevice('vda')], fakeHost()],
+  ['none', [], fakeHost()],
+])(
+  'findDisks reports each disk with the setting that selects it: %s',
+  async (says, disks, host) => {
     host.on(['lsblk', rest]).prints(lsblkOutput(...disks));
     const { signal } = new AbortController();
     const scope = { host, inventory: fakeInventory(), config: Config.parse({}), signal };
     expect((await findDisks(scope)).map((one) => one.says)).toEqual([says]);
-  });
-});
+  },
+);

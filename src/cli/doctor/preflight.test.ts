@@ -93,35 +93,36 @@ describe('an unverified image', () => {
   });
 });
 
-describe('the Ignition config of a host that keeps partitions', () => {
-  const ignition = (wipeTable: boolean): string =>
-    JSON.stringify({
-      ignition: { version: '3.2.0' },
-      storage: { disks: [{ device: '/dev/sda', wipeTable }] },
-    });
-  const keep = ['--save-partlabel', 'data'];
-  const own = [...keep, '--ignition-file', '/own.ign'];
-  const lost = { state: 'failed', code: 'disk.keep-wiped' };
-  const unknown = { state: 'warning', hint: 'see what is found of Ignition' };
+const ignition = (wipeTable: boolean): string =>
+  JSON.stringify({
+    ignition: { version: '3.2.0' },
+    storage: { disks: [{ device: '/dev/sda', wipeTable }] },
+  });
+const keep = ['--save-partlabel', 'data'];
+const own = [...keep, '--ignition-file', '/own.ign'];
+const lost = { state: 'failed', code: 'disk.keep-wiped' };
+const unknown = { state: 'warning', hint: 'see what is found of Ignition' };
 
-  it.each<[string, readonly string[], Record<string, string>, object | undefined]>([
-    ['that wipes them', keep, { '/host.ign': ignition(true) }, lost],
-    ['that keeps them', keep, { '/host.ign': ignition(false) }, { state: 'ok' }],
-    ['that does not exist', keep, {}, unknown],
-    [
-      'that another one overrides and wipes them',
-      own,
-      { '/host.ign': ignition(false), '/own.ign': ignition(true) },
-      lost,
-    ],
-    [
-      'that another one overrides and keeps them',
-      own,
-      { '/own.ign': ignition(false) },
-      { state: 'ok' },
-    ],
-    ['of a host that keeps none', [], { '/host.ign': ignition(true) }, undefined],
-  ])('is checked as by an install: one %s', async (...[, writerArgs, files, found]) => {
+it.each<[string, readonly string[], Record<string, string>, object | undefined]>([
+  ['that wipes them', keep, { '/host.ign': ignition(true) }, lost],
+  ['that keeps them', keep, { '/host.ign': ignition(false) }, { state: 'ok' }],
+  ['that does not exist', keep, {}, unknown],
+  [
+    'that another one overrides and wipes them',
+    own,
+    { '/host.ign': ignition(false), '/own.ign': ignition(true) },
+    lost,
+  ],
+  [
+    'that another one overrides and keeps them',
+    own,
+    { '/own.ign': ignition(false) },
+    { state: 'ok' },
+  ],
+  ['of a host that keeps none', [], { '/host.ign': ignition(true) }, undefined],
+])(
+  'the Ignition config of a host that keeps partitions is checked as by an install: %s',
+  async (...[, writerArgs, files, found]) => {
     const host = fakeHost();
     for (const [path, text] of Object.entries(files)) host.withFile(path, text);
     const findings = await checkPreflight({
@@ -134,5 +135,5 @@ describe('the Ignition config of a host that keeps partitions', () => {
     const finding = findings.find(({ check }) => check === 'image/check-inputs');
     if (found === undefined) expect(finding).toBeUndefined();
     else expect(finding).toMatchObject(found);
-  });
-});
+  },
+);

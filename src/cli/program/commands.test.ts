@@ -119,16 +119,14 @@ it.each(['config', 'node', 'layer'])('prints the help of %s without a subcommand
   expect(page).toBe(program.find([name]).helpInformation());
 });
 
-describe('unknown flags of a command', () => {
-  it.each([
-    ['a misspelled option of the command', '--fromat', 'did you mean --format'],
-    ['a misspelled flag of an install', '--boot-devcie', 'did you mean --boot-device'],
-    ['an unknown flag', '--zzzzzz', '--help'],
-  ])('are refused with a suggestion: %s', async (_, flag, hint) => {
-    await expect(bootwright().run(['plan', flag, 'x'])).rejects.toMatchObject({
-      code: 'cli.unknown-flag',
-      hint: expect.stringContaining(hint) as string,
-    });
+it.each([
+  ['a misspelled option of the command', '--fromat', 'did you mean --format'],
+  ['a misspelled flag of an install', '--boot-devcie', 'did you mean --boot-device'],
+  ['an unknown flag', '--zzzzzz', '--help'],
+])('unknown flags of a command are refused with a suggestion: %s', async (_, flag, hint) => {
+  await expect(bootwright().run(['plan', flag, 'x'])).rejects.toMatchObject({
+    code: 'cli.unknown-flag',
+    hint: expect.stringContaining(hint) as string,
   });
 });
 
