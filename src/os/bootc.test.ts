@@ -122,29 +122,26 @@ it('/run/reboot-required requires a reboot only for the staged digest', () => {
 });
 
 describe('the commands of bootc', () => {
-  const order = { image: imageOf('2'), verification: 'none' } as const;
   it.each([
-    ['switch', 'none', ['bootc', 'switch', '--quiet', '--transport', 'registry', imageOf('2')]],
+    ['switch', 'none', `bootc switch --quiet --transport registry ${imageOf('2')}`],
     [
       'switch',
       'policy',
-      [
-        ...['bootc', 'switch', '--quiet', '--transport', 'registry'],
-        ...['--enforce-container-sigpolicy', imageOf('2')],
-      ],
+      `bootc switch --quiet --transport registry --enforce-container-sigpolicy ${imageOf('2')}`,
     ],
-    ['upgrade', 'none', ['bootc', 'upgrade', '--quiet']],
+    ['upgrade', 'none', 'bootc upgrade --quiet'],
   ] as const)('%s, verified by %s', (kind, verification, argv) => {
-    expect(bootcStageArgv(kind, { ...order, verification })).toEqual(argv);
+    const order = { image: imageOf('2'), verification };
+    expect(bootcStageArgv(kind, order)).toEqual(argv.split(' '));
   });
 
   it.each([
-    ['status-staged.json', ['ostree', 'admin', 'undeploy', '0']],
+    ['status-staged.json', 'ostree admin undeploy 0'],
     // `ostree admin undeploy` would delete the rollback deployment.
-    ['status-rollback-queued.json', ['bootc', 'rollback']],
+    ['status-rollback-queued.json', 'bootc rollback'],
     ['status-booted.json', undefined],
-  ])('drop the next deployment of %s: %j', (name, argv) => {
-    expect(bootcDropArgv(readBootcStatus(bootc(name)))).toEqual(argv);
+  ])('drop the next deployment of %s: %s', (name, argv) => {
+    expect(bootcDropArgv(readBootcStatus(bootc(name)))?.join(' ')).toBe(argv);
   });
 
   it.each([
@@ -160,7 +157,7 @@ describe('the commands of bootc', () => {
 
   it('set the kernel arguments of the source bootwright, or remove all of them', () => {
     expect(keepsArgumentSources(bootc('version.txt'), "libostree:\n Version: '2026.4'")).toBe(true);
-    const set = ['bootc', 'loader-entries', 'set-options-for-source', '--source', 'bootwright'];
+    const set = 'bootc loader-entries set-options-for-source --source bootwright'.split(' ');
     expect(bootcArgumentsArgv(['a=1', 'b'])).toEqual([...set, '--options', 'a=1 b']);
     expect(bootcArgumentsArgv([])).toEqual(set);
   });

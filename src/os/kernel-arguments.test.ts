@@ -10,6 +10,9 @@ import {
 import { recorded } from '../../test/support/os-samples.ts';
 import { changeKargs, grubLine } from '../../mocks/host/kernel-arguments.ts';
 
+/** Reads a list that is written with commas. */
+const list = (text: string): readonly string[] => (text === '' ? [] : text.split(', '));
+
 describe('kernel arguments', () => {
   it('are read from a boot loader entry, with those that bootc keeps by source', () => {
     const entry = recorded('bootc-1.16.9/entry-booted2-1.conf');
@@ -28,63 +31,62 @@ describe('kernel arguments', () => {
     expect(readBootEntry('title Other\noptions rw quiet')).toBeUndefined();
   });
 
-  it.each<[string, readonly string[]]>([
-    ['', []],
-    [' a  b\tc=1\n', ['a', 'b', 'c=1']],
-    ['dyndbg="file drivers/usb/* +p" quiet', ['dyndbg="file drivers/usb/* +p"', 'quiet']],
-    ['"dyndbg=file drivers/usb/* +p" a=', ['"dyndbg=file drivers/usb/* +p"', 'a=']],
-    ['n="all"x"y z" b', ['n="all"x"y z"', 'b']],
-    ['a="never ends b', ['a="never ends b']],
+  it.each([
+    ['', ''],
+    [' a  b\tc=1\n', 'a, b, c=1'],
+    ['dyndbg="file drivers/usb/* +p" quiet', 'dyndbg="file drivers/usb/* +p", quiet'],
+    ['"dyndbg=file drivers/usb/* +p" a=', '"dyndbg=file drivers/usb/* +p", a='],
+    ['n="all"x"y z" b', 'n="all"x"y z", b'],
+    ['a="never ends b', 'a="never ends b'],
   ])('in %j are split at blanks outside of quotes', (text, expected) => {
-    expect(splitArguments(text)).toEqual(expected);
+    expect(splitArguments(text)).toEqual(list(expected));
   });
 
-  it.each<[readonly string[], readonly string[], boolean]>([
-    [['p', 'a', 'q', 'b'], ['a', 'b'], true],
-    [['b', 'a'], ['a', 'b'], false],
-    [['a', 'b'], ['a', 'b', 'a'], false],
-    [['a', 'b', 'a'], ['a', 'b', 'a'], true],
-    [['a'], ['a='], false],
-    [['a=1'], ['a'], false],
-    [['n=all'], ['n="all"'], true],
-    [['"d=file x +p"'], ['d="file x +p"'], true],
-    [[], [], true],
-  ])('%j contain %j: %s', (present, wanted, expected) => {
-    expect(areInForce(present, wanted)).toBe(expected);
+  it.each([
+    ['p, a, q, b', 'a, b', true],
+    ['b, a', 'a, b', false],
+    ['a, b', 'a, b, a', false],
+    ['a, b, a', 'a, b, a', true],
+    ['a', 'a=', false],
+    ['a=1', 'a', false],
+    ['n=all', 'n="all"', true],
+    ['"d=file x +p"', 'd="file x +p"', true],
+    ['', '', true],
+  ])('%s contain %s: %s', (present, wanted, expected) => {
+    expect(areInForce(list(present), list(wanted))).toBe(expected);
   });
 
-  it.each<[string[], { append: string[]; remove: string[]; everywhere?: boolean }, string[]]>([
-    [['a', 'b'], { append: ['c'], remove: ['a'] }, ['b', 'c']],
-    [['a', 'p'], { append: ['a'], remove: ['a'] }, ['p', 'a']],
-    [['a=1', 'a=2'], { append: ['a=3'], remove: ['a=1'] }, ['a=2', 'a=3']],
-    [['x', 'p', 'x'], { append: [], remove: ['x'] }, ['p', 'x']],
-    [['x', 'p', 'x'], { append: ['a'], remove: ['x'], everywhere: true }, ['p', 'a']],
-    [['a', 'a'], { append: ['a'], remove: ['a', 'a'] }, ['a']],
-    [['a', 'p'], { append: ['a'], remove: ['a'], everywhere: true }, ['a', 'p']],
-    [['b', 'p'], { append: ['a', 'b'], remove: ['a', 'b'], everywhere: true }, ['p', 'a', 'b']],
-    [['b', 'a', 'b'], { append: ['b', 'a'], remove: ['a', 'b'] }, ['b', 'b', 'a']],
-  ])('%j changed by %j become %j', (present, change, expected) => {
+  it.each([
+    ['a, b', 'a', 'c', 'b, c'],
+    ['a, p', 'a', 'a', 'p, a'],
+    ['a=1, a=2', 'a=1', 'a=3', 'a=2, a=3'],
+    ['x, p, x', 'x', '', 'p, x'],
+    ['x, p, x', 'x', 'a', 'p, a', 'everywhere'],
+    ['a, a', 'a, a', 'a', 'a'],
+    ['a, p', 'a', 'a', 'a, p', 'everywhere'],
+    ['b, p', 'a, b', 'a, b', 'p, a, b', 'everywhere'],
+    ['b, a, b', 'a, b', 'b, a', 'b, b, a'],
+  ])('%s without %s and with %s become %s', (...[before, removed, appended, after, where]) => {
+    const present = list(before);
+    const everywhere = where === 'everywhere';
+    const change = { append: list(appended), remove: list(removed), everywhere };
     const { gone, all } = changedArguments(present, change);
-    expect(all).toEqual(expected);
-    const words = [...gone.map((one) => `--delete-if-present=${one}`)];
+    expect(all).toEqual(list(after));
+    const words = gone.map((one) => `--delete-if-present=${one}`);
     const append = all === present ? [] : change.append.map((one) => `--append=${one}`);
-    expect(changeKargs(present, [...words, ...append])).toEqual({ list: expected });
+    expect(changeKargs(present, [...words, ...append])).toEqual({ list: list(after) });
     // An `x` of another source remains, so the change does not count as made.
-    if (!change.remove.includes('x') || change.everywhere === true)
-      expect(isChanged(expected, change)).toBe(true);
+    if (!change.remove.includes('x') || everywhere) expect(isChanged(all, change)).toBe(true);
   });
 
-  it.each<[string[], string[], string[]]>([
-    [['n="all"'], ['n="all"'], ['n=all']],
-    [
-      ['b', 'a', 'b'],
-      ['a', 'b'],
-      ['b', 'a'],
-    ],
-    [['a', 'a'], ['a', 'a'], ['a']],
-    [['hugepagesz=2M', 'hugepages=16'], ['hugepagesz=2M'], ['hugepagesz=1G']],
-  ])('%j have not yet changed from %j to %j', (present, remove, append) => {
-    expect(isChanged(present, { append, remove })).toBe(false);
+  it.each([
+    ['n="all"', 'n="all"', 'n=all'],
+    ['b, a, b', 'a, b', 'b, a'],
+    ['a, a', 'a, a', 'a'],
+    ['hugepagesz=2M, hugepages=16', 'hugepagesz=2M', 'hugepagesz=1G'],
+  ])('%s have not yet changed from %s to %s', (present, remove, append) => {
+    const change = { append: list(append), remove: list(remove) };
+    expect(isChanged(list(present), change)).toBe(false);
   });
 
   it('are in force after GRUB has moved their quotes', () => {

@@ -16,18 +16,11 @@ const inspected = JSON.stringify({
   Architecture: 'amd64',
   Os: 'linux',
   Layers: [`sha256:${sum('2')}`, `sha256:${sum('3')}`],
-  LayersData: [
-    {
-      MIMEType: 'application/vnd.oci.image.layer.v1.tar+gzip',
-      Digest: `sha256:${sum('2')}`,
-      Size: 70,
-    },
-    {
-      MIMEType: 'application/vnd.oci.image.layer.v1.tar+gzip',
-      Digest: `sha256:${sum('3')}`,
-      Size: 30,
-    },
-  ],
+  LayersData: ['2', '3'].map((digit) => ({
+    MIMEType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+    Digest: `sha256:${sum(digit)}`,
+    Size: digit === '2' ? 70 : 30,
+  })),
 });
 
 describe('an image in a registry', () => {
