@@ -28,46 +28,41 @@ const textsOf = (...secrets: readonly KubeObject[]): readonly string[] =>
 const ofFile = (file: string, text: string): readonly string[] =>
   textsOf(secret('a', { [file]: text }));
 
-const machineConfig = (config: string): string =>
-  [
-    'apiVersion: machineconfiguration.openshift.io/v1',
-    'kind: MachineConfig',
-    'metadata:',
-    '  name: 99-a',
-    '  labels:',
-    '    machineconfiguration.openshift.io/role: master',
-    'spec:',
-    '  config:',
-    config,
-  ].join('\n');
+const machineConfig = (config: string): string => `\
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: 99-a
+  labels:
+    machineconfiguration.openshift.io/role: master
+spec:
+  config:
+${config}`;
 
-const osConfig = (pool: string, secretName = 'push'): string =>
-  [
-    'apiVersion: machineconfiguration.openshift.io/v1',
-    'kind: MachineOSConfig',
-    'metadata:',
-    `  name: ${pool}`,
-    'spec:',
-    '  machineConfigPool:',
-    '    name: master',
-    '  imageBuilder:',
-    '    imageBuilderType: Job',
-    '  renderedImagePushSecret:',
-    `    name: ${secretName}`,
-    '  renderedImagePushSpec: registry.example.com/os/master:latest',
-    '',
-  ].join('\n');
+const osConfig = `\
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineOSConfig
+metadata:
+  name: master
+spec:
+  machineConfigPool:
+    name: master
+  imageBuilder:
+    imageBuilderType: Job
+  renderedImagePushSecret:
+    name: push
+  renderedImagePushSpec: registry.example.com/os/master:latest
+`;
 
-const pushSecret = [
-  'apiVersion: v1',
-  'kind: Secret',
-  'metadata:',
-  '  name: push',
-  '  namespace: openshift-machine-config-operator',
-  'type: kubernetes.io/dockerconfigjson',
-  'data:',
-  `  .dockerconfigjson: ${Buffer.from('{"auths":{}}').toString('base64')}`,
-].join('\n');
+const pushSecret = `\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: push
+  namespace: openshift-machine-config-operator
+type: kubernetes.io/dockerconfigjson
+data:
+  .dockerconfigjson: ${Buffer.from('{"auths":{}}').toString('base64')}`;
 
 describe('manifests in Secrets', () => {
   it.each<readonly [what: string, file: string, text: string, ...found: string[]]>([
@@ -152,7 +147,7 @@ describe('manifests in Secrets', () => {
     [
       'refuses a duplicate object',
       'a.yaml',
-      `${osConfig('master')}---\n${osConfig('master')}`,
+      `${osConfig}---\n${osConfig}`,
       'a/a.yaml:17:3: MachineOSConfig.machineconfiguration.openshift.io master is given twice: also in a/a.yaml:4:3',
     ],
     [
@@ -223,7 +218,7 @@ describe('manifests in Secrets', () => {
 });
 
 it('the Secrets of a MachineOSConfig must be among the manifests', () => {
-  const config = secret('config', { 'a.yaml': osConfig('master') });
+  const config = secret('config', { 'a.yaml': osConfig });
   expect(checkManifests([config]).map(manifestFindingText)).toEqual([
     'config/a.yaml:11: spec.renderedImagePushSecret.name: there is no Secret push in openshift-machine-config-operator',
   ]);

@@ -51,7 +51,7 @@ export async function runPools(
   return { failure, events, notes };
 }
 
-type Verb = 'get' | 'create' | 'patch' | 'evict';
+type Verb = 'get' | 'create' | 'patch' | 'apply' | 'evict' | 'remove';
 
 /**
  * The cluster of a controller that is killed at the answer to one of its requests with these verbs;

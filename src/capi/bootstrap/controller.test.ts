@@ -14,7 +14,7 @@ import { secrets } from '../../kube/kinds.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import type { Kube, KubeObject } from '../../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../api.ts';
 import { findCondition } from '../conditions.ts';
@@ -35,33 +35,44 @@ async function provider(kube: FakeKube, port: Kube = kube) {
   return { ...run, clock, pass };
 }
 
-/** A worker of a Cluster with the objects that the provider makes. */
-async function prepared(
-  host: Parameters<typeof putHost>[2] = {},
-  before: (kube: FakeKube) => void = () => undefined,
-) {
+type Host = Parameters<typeof putHost>[2];
+
+/** A worker of a Cluster. */
+function withWorker(
+  host: Host = {},
+  before: (kube: FakeKube) => unknown = () => undefined,
+): FakeKube {
   const kube = fakeKube();
   putCluster(kube);
   before(kube);
   putHost(kube, 'w0', host);
+  return kube;
+}
+
+/** A worker of a Cluster with the objects that the provider makes. */
+async function prepared(...given: Parameters<typeof withWorker>) {
+  const kube = withWorker(...given);
   return { kube, ...(await provider(kube)) };
 }
 
-const configOf = (kube: FakeKube, name: string, ns = namespace): BootstrapConfig =>
-  kube
-    .objectsOf(bootstrapConfigs)
-    .find(({ metadata }) => metadata.name === name && metadata.namespace === ns) as BootstrapConfig;
-const secretOf = (kube: FakeKube, name: string, ns = namespace): KubeObject | undefined =>
-  kube
-    .objectsOf(secrets)
-    .find(({ metadata }) => metadata.name === name && metadata.namespace === ns);
+const named = (kube: FakeKube, kind: KubeKind, name = 'w0'): KubeObject | undefined =>
+  kube.objectsOf(kind).find(({ metadata }) => metadata.name === name);
+const configOf = (kube: FakeKube) => named(kube, bootstrapConfigs) as BootstrapConfig;
+const secretOf = (kube: FakeKube, name?: string) => named(kube, secrets, name);
 const textIn = (secret: KubeObject | undefined, key: string): string =>
   Buffer.from(
     (secret?.['data'] as Record<string, string> | undefined)?.[key] ?? '',
     'base64',
   ).toString();
-const reasonOf = (kube: FakeKube, name: string, type: string): string | undefined =>
-  findCondition(configOf(kube, name).status?.conditions, type)?.reason;
+const conditionOf = (kube: FakeKube, type: string) =>
+  findCondition(configOf(kube).status?.conditions, type);
+const reasonOf = (kube: FakeKube, type: string) => conditionOf(kube, type)?.reason;
+const ignitionOf = (kube: FakeKube, name?: string) =>
+  parseValidConfig(textIn(secretOf(kube, name), 'value'));
+const tokenOf = (kube: FakeKube): string => textIn(secretOf(kube, 'w0-agent'), 'token');
+const unitOf = (kube: FakeKube) => ignitionOf(kube).systemd?.units?.[0]?.contents ?? '';
+const fileIn = (kube: FakeKube, path: string, name?: string): string =>
+  Buffer.from(readFileContent(ignitionOf(kube, name), path)).toString();
 
 /** Has fewer characters than the definition allows, but three times as many bytes. */
 const largeIgnition = JSON.stringify({
@@ -74,22 +85,19 @@ const keyfile = (id: string): string => `[connection]\nid=${id}\ntype=ethernet\n
 describe('the bootstrap provider', () => {
   it('creates the data Secret of a worker and keeps the token out of the status', async () => {
     const { kube } = await prepared();
-    const secret = secretOf(kube, 'w0');
+    const secret = secretOf(kube);
     expect(secret?.metadata).toMatchObject({
       ownerReferences: [{ kind: 'OpenShiftBootstrapConfig', uid: 'config-w0', controller: true }],
     });
     expect(textIn(secret, 'format')).toBe('ignition');
-    const ignition = parseValidConfig(textIn(secret, 'value'));
-    const token = Buffer.from(readFileContent(ignition, '/etc/bootwright/token')).toString();
-    expect(textIn(secretOf(kube, 'w0-agent'), 'token')).toBe(token);
-    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForAgent');
-    expect(JSON.stringify(configOf(kube, 'w0'))).not.toContain(token);
+    const token = fileIn(kube, '/etc/bootwright/token');
+    expect(tokenOf(kube)).toBe(token);
+    expect(reasonOf(kube, 'Ready')).toBe('WaitingForAgent');
+    expect(JSON.stringify(configOf(kube))).not.toContain(token);
   });
 
   it('reports why the API server rejects the Secret and retries', async () => {
-    const kube = fakeKube();
-    putCluster(kube);
-    putHost(kube, 'w0');
+    const kube = withWorker();
     const { create } = kube;
     const refusal = kubeFailure('kube.denied', 'exceeded quota: secrets', {
       context: { status: 403 },
@@ -98,35 +106,29 @@ describe('the bootstrap provider', () => {
       denials === 'final' ? Promise.reject(refusal) : Promise.resolve({} as KubeObject);
     Object.assign(kube, { create: refusing });
     const { pass } = await provider(kube);
-    expect(reasonOf(kube, 'w0', 'Ready')).toBe('SecretFailed');
-    expect(findCondition(configOf(kube, 'w0').status?.conditions, 'Ready')?.message).toContain(
-      'exceeded quota',
-    );
+    expect(reasonOf(kube, 'Ready')).toBe('SecretFailed');
+    expect(conditionOf(kube, 'Ready')?.message).toContain('exceeded quota');
     Object.assign(kube, { create });
     await pass(seconds(10));
-    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForAgent');
+    expect(reasonOf(kube, 'Ready')).toBe('WaitingForAgent');
   });
 
   it('waits with a master until the install assets exist', async () => {
-    const kube = fakeKube();
-    putCluster(kube);
-    putHost(kube, 'm0', { role: 'bootstrap' });
-
     const ownerReferences = [{ uid: 'a former control plane', controller: true }];
-    kube.put(secrets, {
-      metadata: { name: 'plane-install-assets', namespace, ownerReferences } as never,
-    });
-    const { pass } = await provider(kube);
-    expect(reasonOf(kube, 'm0', 'DataSecretAvailable')).toBe('WaitingForAssets');
-    expect(configOf(kube, 'm0').status?.ready).toBeUndefined();
-    putSecret(kube, 'plane-install-assets', { 'mco-image': 'r.test/mco' });
-    putCluster(kube, { plane: { assets: { secretName: 'plane-install-assets' } } });
+    const metadata = { name: 'plane-install-assets', namespace, ownerReferences };
+    const { kube, pass } = await prepared({ role: 'bootstrap' }, (one) =>
+      one.put(secrets, { metadata }),
+    );
+    expect(reasonOf(kube, 'DataSecretAvailable')).toBe('WaitingForAssets');
+    expect(configOf(kube).status?.ready).toBeUndefined();
+    putSecret(kube, metadata.name, { 'mco-image': 'r.test/mco' });
+    putCluster(kube, { plane: { assets: { secretName: metadata.name } } });
     await pass();
-    const unit = parseValidConfig(textIn(secretOf(kube, 'm0'), 'value')).systemd?.units?.[0];
-    const line = unit?.contents?.split('\n').find((one) => one.startsWith('ExecStart='));
-    expect(line).toContain('-r bootstrap');
-    expect(line).toContain('--mco-image r.test/mco');
-    expect(line).toContain('--control-plane-count 3');
+    const line = unitOf(kube)
+      .split('\n')
+      .find((one) => one.startsWith('ExecStart='));
+    for (const words of ['-r bootstrap', '--mco-image r.test/mco', '--control-plane-count 3'])
+      expect(line).toContain(words);
   });
 
   it.each([
@@ -137,7 +139,7 @@ describe('the bootstrap provider', () => {
     [
       'without an owning Machine',
       (kube: FakeKube) => {
-        const config = configOf(kube, 'w0');
+        const config = configOf(kube);
         kube.put(bootstrapConfigs, {
           ...config,
           metadata: { ...config.metadata, ownerReferences: [] },
@@ -145,9 +147,7 @@ describe('the bootstrap provider', () => {
       },
     ],
   ])('ignores a config %s', async (_, change) => {
-    const kube = fakeKube();
-    putCluster(kube);
-    putHost(kube, 'w0');
+    const kube = withWorker();
     change(kube);
     await provider(kube);
     expect(kube.writes).toEqual([]);
@@ -156,18 +156,17 @@ describe('the bootstrap provider', () => {
   // test/capi/sizes.capi.test.ts covers a pause of the Cluster.
   it('writes only the Paused condition when the pause annotation is empty', async () => {
     const { kube } = await prepared({ annotations: { 'cluster.x-k8s.io/paused': '' } });
-    expect(reasonOf(kube, 'w0', 'Paused')).toBe('Paused');
+    expect(reasonOf(kube, 'Paused')).toBe('Paused');
     expect(kube.writes.map(({ verb, subresource }) => [verb, subresource])).toEqual([
       ['patch', 'status'],
     ]);
   });
 
   it('waits for the infrastructure of the Cluster', async () => {
-    const kube = fakeKube();
-    putCluster(kube, { status: { initialization: {} } });
-    putHost(kube, 'w0');
-    await provider(kube);
-    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForClusterInfrastructure');
+    const { kube } = await prepared({}, (one) =>
+      putCluster(one, { status: { initialization: {} } }),
+    );
+    expect(reasonOf(kube, 'Ready')).toBe('WaitingForClusterInfrastructure');
     expect(kube.objectsOf(secrets)).toEqual([]);
   });
 
@@ -190,14 +189,12 @@ describe('the bootstrap provider', () => {
     ],
   ])('reports %s and creates no data Secret', async (_, spec, reason) => {
     const { kube } = await prepared({ spec });
-    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe(reason);
-    expect(secretOf(kube, 'w0')).toBeUndefined();
+    expect(reasonOf(kube, 'DataSecretAvailable')).toBe(reason);
+    expect(secretOf(kube)).toBeUndefined();
   });
 
   it('gives each host the current certificate authority of the inventory', async () => {
-    const kube = fakeKube();
-    putCluster(kube);
-    putHost(kube, 'w0');
+    const kube = withWorker();
     let authority = 'first';
     stop = new AbortController();
     const run = { kube, clock: fakeClock({ auto: false }), random: fakeRandom() };
@@ -206,10 +203,7 @@ describe('the bootstrap provider', () => {
     authority = 'second';
     putHost(kube, 'w1');
     await settle(60);
-    const trusted = ['w0', 'w1'].map((name) => {
-      const config = parseValidConfig(textIn(secretOf(kube, name), 'value'));
-      return Buffer.from(readFileContent(config, '/etc/bootwright/ca.crt')).toString();
-    });
+    const trusted = ['w0', 'w1'].map((name) => fileIn(kube, '/etc/bootwright/ca.crt', name));
     expect(trusted).toEqual(['first', 'second']);
   });
 
@@ -217,9 +211,7 @@ describe('the bootstrap provider', () => {
     const { kube, pass } = await prepared({ spec: { pullSecretRef: { name: 'pull' } } });
     putSecret(kube, 'pull', { '.dockerconfigjson': '{"auths":{}}' });
     await pass(seconds(10));
-    const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
-    const pullSecret = readFileContent(config, '/root/.docker/config.json');
-    expect(Buffer.from(pullSecret).toString()).toBe('{"auths":{}}');
+    expect(fileIn(kube, '/root/.docker/config.json')).toBe('{"auths":{}}');
     const writes = kube.writes.length;
     await pass(minutes(1));
     expect(kube.writes.length).toBe(writes);
@@ -252,9 +244,8 @@ describe('the bootstrap provider', () => {
     putHost(kube, 'w0', { spec });
     putHost(kube, 'w1');
     await provider(kube);
-    const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
-    for (const word of words) expect(config.systemd?.units?.[0]?.contents).toContain(word);
-    const names = (config.storage?.files ?? []).flatMap(
+    for (const word of words) expect(unitOf(kube)).toContain(word);
+    const names = (ignitionOf(kube).storage?.files ?? []).flatMap(
       ({ path }) => /system-connections\/(.*)$/.exec(path)?.[1] ?? [],
     );
     const hasNetwork = 'networkSecretRef' in spec;
@@ -271,9 +262,8 @@ describe('the bootstrap provider', () => {
       const { kube } = await prepared({ spec: network }, (one) =>
         putSecret(one, 'network', keyfiles),
       );
-      const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
       const path = `/etc/NetworkManager/system-connections/${name}.nmconnection`;
-      expect(Buffer.from(readFileContent(config, path)).toString()).toBe(keyfile('own'));
+      expect(fileIn(kube, path)).toBe(keyfile('own'));
     },
   );
 
@@ -292,10 +282,10 @@ describe('the bootstrap provider', () => {
   ])('creates no data Secret from keyfiles %s', async (_, keyfiles, message) => {
     const all = { 'w0_a.nmconnection': keyfile('a'), ...keyfiles };
     const { kube } = await prepared({ spec: network }, (one) => putSecret(one, 'network', all));
-    const condition = findCondition(configOf(kube, 'w0').status?.conditions, 'DataSecretAvailable');
-    expect(condition?.reason).toBe('NetworkSecretInvalid');
-    expect(condition?.message).toContain(message);
-    expect(secretOf(kube, 'w0')).toBeUndefined();
+    const { reason, message: text } = conditionOf(kube, 'DataSecretAvailable') ?? {};
+    expect(reason).toBe('NetworkSecretInvalid');
+    expect(text).toContain(message);
+    expect(secretOf(kube)).toBeUndefined();
   });
 
   it('creates the data Secret once the Machine that a keyfile names exists', async () => {
@@ -303,11 +293,11 @@ describe('the bootstrap provider', () => {
     const { kube, pass } = await prepared({ spec: network }, (one) =>
       putSecret(one, 'network', keyfiles),
     );
-    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('NetworkSecretInvalid');
+    expect(reasonOf(kube, 'DataSecretAvailable')).toBe('NetworkSecretInvalid');
     putHost(kube, 'w1');
     await pass();
     await pass(seconds(10));
-    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('Available');
+    expect(reasonOf(kube, 'DataSecretAvailable')).toBe('Available');
   });
 
   it.each([
@@ -319,8 +309,8 @@ describe('the bootstrap provider', () => {
     ],
   ])('%s the data Secret when the config changes', async (_, machine, isNew) => {
     const { kube, pass } = await prepared();
-    const before = textIn(secretOf(kube, 'w0'), 'value');
-    const config = configOf(kube, 'w0');
+    const before = textIn(secretOf(kube), 'value');
+    const config = configOf(kube);
     putHost(kube, 'w0', { machine });
     const spec = { ...config.spec, installDevice: '/dev/vdb' };
     kube.put(bootstrapConfigs, {
@@ -329,8 +319,8 @@ describe('the bootstrap provider', () => {
       spec,
     } as unknown as KubeObject);
     await pass();
-    expect(textIn(secretOf(kube, 'w0'), 'value') !== before).toBe(isNew);
-    expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
+    expect(textIn(secretOf(kube), 'value') !== before).toBe(isNew);
+    expect(configOf(kube).status).toMatchObject({ ready: true, observedGeneration: 2 });
   });
 
   // test/capi/install.capi.test.ts covers that nothing changes after a move.
@@ -339,33 +329,31 @@ describe('the bootstrap provider', () => {
     ['may have booted', true],
   ])('recreates a removed token Secret with the same token for a host that %s', async (_, is) => {
     const { kube } = await prepared();
-    const before = textIn(secretOf(kube, 'w0'), 'value');
-    const token = textIn(secretOf(kube, 'w0-agent'), 'token');
+    const before = textIn(secretOf(kube), 'value');
+    const token = tokenOf(kube);
     const [machine] = kube.objectsOf(capiMachines);
     const spec = { ...(machine?.['spec'] as object), ...(is ? { providerID: 'lab://w0' } : {}) };
     putHost(kube, 'w0', { machine: { spec } });
     await settle(60);
     kube.drop({ kind: secrets, namespace, name: 'w0-agent' });
     await settle(60);
-    expect(textIn(secretOf(kube, 'w0-agent'), 'token')).toBe(token);
-    expect(textIn(secretOf(kube, 'w0'), 'value')).toBe(before);
+    expect(tokenOf(kube)).toBe(token);
+    expect(textIn(secretOf(kube), 'value')).toBe(before);
   });
 
   it('does not overwrite a Secret that it does not own', async () => {
-    const kube = fakeKube();
-    putCluster(kube);
-    putHost(kube, 'w0');
+    const kube = withWorker();
     putSecret(kube, 'w0', { value: 'of a user' });
     await provider(kube);
-    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('SecretNameTaken');
-    expect(textIn(secretOf(kube, 'w0'), 'value')).toBe('of a user');
+    expect(reasonOf(kube, 'DataSecretAvailable')).toBe('SecretNameTaken');
+    expect(textIn(secretOf(kube), 'value')).toBe('of a user');
   });
 
   it('reports a silent agent as lost after its timeout, and revokes the token of an installed host', async () => {
     const { kube, clock, pass } = await prepared();
     const at = new Date(clock.now()).toISOString();
     const report = (stage: string) => {
-      const config = configOf(kube, 'w0');
+      const config = configOf(kube);
       const progress = { stage, attempt: 1, stageStartedAt: at, updatedAt: at };
       kube.put(bootstrapConfigs, {
         ...config,
@@ -374,49 +362,44 @@ describe('the bootstrap provider', () => {
     };
     report('Writing image to disk');
     await pass();
-    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WritingImageToDisk');
+    expect(reasonOf(kube, 'Ready')).toBe('WritingImageToDisk');
     await pass(minutes(31));
-    expect(reasonOf(kube, 'w0', 'Ready')).toBe('AgentLost');
+    expect(reasonOf(kube, 'Ready')).toBe('AgentLost');
     report('Done');
     await pass();
-    expect(reasonOf(kube, 'w0', 'Ready')).toBe('Installed');
-    expect(reasonOf(kube, 'w0', 'AgentReporting')).toBe('Installed');
+    expect(reasonOf(kube, 'Ready')).toBe('Installed');
+    expect(reasonOf(kube, 'AgentReporting')).toBe('Installed');
     expect(secretOf(kube, 'w0-agent')).toBeUndefined();
-    expect(secretOf(kube, 'w0')).toBeDefined();
+    expect(secretOf(kube)).toBeDefined();
   });
 
   it('retries without a warning when the config has changed in the meantime (409)', async () => {
-    const kube = fakeKube();
-    putCluster(kube);
-    putHost(kube, 'w0');
+    const kube = withWorker();
     kube.before('patch', () => {
-      const config = configOf(kube, 'w0');
+      const config = configOf(kube);
       const metadata = { ...config.metadata, generation: 2 };
       const spec = { ...config.spec, installDevice: '/dev/vdb' };
       kube.put(bootstrapConfigs, { ...config, metadata, spec });
     });
     const { events, pass } = await provider(kube);
-    expect(configOf(kube, 'w0').status).toBeUndefined();
+    expect(configOf(kube).status).toBeUndefined();
     await pass(seconds(1));
-    expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
-    expect(textIn(secretOf(kube, 'w0'), 'value')).toContain('/dev/vdb');
+    expect(configOf(kube).status).toMatchObject({ ready: true, observedGeneration: 2 });
+    expect(textIn(secretOf(kube), 'value')).toContain('/dev/vdb');
     expect(events.filter((event) => event.type === 'note' && event.level === 'warn')).toEqual([]);
   });
 
   it('converges to the same objects when it is killed right after any of its writes', async () => {
     for (const last of [0, 1, 2]) {
-      const kube = fakeKube();
-      putCluster(kube);
-      putHost(kube, 'w0');
+      const kube = withWorker();
       const killed = new AbortController();
       killed.signal.addEventListener('abort', () => stop.abort(killed.signal.reason));
       await provider(kube, killedBy(kube, { verbs: ['create', 'patch'], last, killed }));
       expect(killed.signal.aborted).toBe(true);
       await provider(kube);
-      const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
-      const token = Buffer.from(readFileContent(config, '/etc/bootwright/token')).toString();
-      expect(token).toBe(textIn(secretOf(kube, 'w0-agent'), 'token'));
-      expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, dataSecretName: 'w0' });
+      const token = tokenOf(kube);
+      expect(fileIn(kube, '/etc/bootwright/token')).toBe(token);
+      expect(configOf(kube).status).toMatchObject({ ready: true, dataSecretName: 'w0' });
       expect(kube.writes.filter(({ verb }) => verb === 'create')).toHaveLength(2);
     }
   });

@@ -15,104 +15,94 @@ const progress = (stage: Stage, more: Partial<HostProgress> = {}): HostProgress 
 });
 const context = { ladder: 'master' as LadderName, isOwn: true, now };
 
-it.each<[string, HostProgress | undefined, [Stage, string], Partial<typeof context>, unknown]>([
+it.each<[string, HostProgress | undefined, [Stage, string], unknown, Partial<typeof context>?]>([
   [
     'records the first report',
     undefined,
     ['Installing', 'master'],
-    {},
     { stage: 'Installing', message: 'master', attempt: 1 },
   ],
   [
     'records a later stage',
     progress('Installing'),
     ['Rebooting', ''],
-    {},
     { stage: 'Rebooting', stageStartedAt: at(now) },
   ],
   [
     'records a percentage',
     progress('Writing image to disk'),
     ['Writing image to disk', '7%'],
-    {},
     { percent: 7, stageStartedAt: at(now - 5000) },
   ],
   [
     'records 101% as a message, not as a percentage',
     progress('Writing image to disk'),
     ['Writing image to disk', '101%'],
-    {},
     { message: '101%' },
   ],
-  ['ignores a repeated stage', progress('Rebooting'), ['Rebooting', ''], {}, 'unchanged'],
-  ['refuses an earlier stage', progress('Rebooting'), ['Installing', ''], {}, 'refused'],
+  ['ignores a repeated stage', progress('Rebooting'), ['Rebooting', ''], 'unchanged'],
+  ['refuses an earlier stage', progress('Rebooting'), ['Installing', ''], 'refused'],
   [
     'starts a new attempt with the first stage',
     progress('Rebooting'),
     ['Starting installation', ''],
-    {},
     { attempt: 2, stage: 'Starting installation' },
   ],
   [
     'refuses a new attempt that another host reports',
     progress('Rebooting'),
     ['Starting installation', ''],
-    { isOwn: false },
     'refused',
+    { isOwn: false },
   ],
-  ['refuses a stage of another role', undefined, ['Waiting for bootkube', ''], {}, 'refused'],
+  ['refuses a stage of another role', undefined, ['Waiting for bootkube', ''], 'refused'],
   [
     'records a stage of the bootstrap host',
     undefined,
     ['Waiting for bootkube', ''],
-    { ladder: 'bootstrap' },
     { stage: 'Waiting for bootkube' },
+    { ladder: 'bootstrap' },
   ],
-  ['refuses a stage after Done', progress('Done'), ['Rebooting', ''], {}, 'refused'],
-  ['ignores a repeated Done', progress('Done'), ['Done', ''], {}, 'unchanged'],
+  ['refuses a stage after Done', progress('Done'), ['Rebooting', ''], 'refused'],
+  ['ignores a repeated Done', progress('Done'), ['Done', ''], 'unchanged'],
   [
     'records a failure with its stage',
     progress('Installing', { attempt: 3 }),
     ['Failed', 'x.y: z'],
-    {},
     { stage: 'Failed', message: 'Installing: x.y: z', attempt: 3 },
   ],
   [
     'records a failure before the first stage',
     undefined,
     ['Failed', 'the agent did not start: x'],
-    {},
     { message: 'the agent did not start: x' },
   ],
   [
     'keeps the stage of the first failure when a second one follows',
     progress('Failed', { message: 'Installing: a' }),
     ['Failed', 'b'],
-    {},
     { message: 'Installing: b' },
   ],
   [
     'starts a new attempt with a stage after a failure',
     progress('Failed', { message: 'Installing: a' }),
     ['Writing image to disk', ''],
-    {},
     { attempt: 2 },
   ],
   [
     'refuses a stage after a failure that another host reports',
     progress('Failed'),
     ['Joined', ''],
-    { isOwn: false },
     'refused',
+    { isOwn: false },
   ],
   [
     'strips control characters and truncates a long message',
     undefined,
     ['Installing', `a\u001b[31m\u0000${'b'.repeat(5000)}`],
-    {},
     { message: expect.stringMatching(/^a b{1021}…$/) as string },
   ],
-])('decideProgress %s', (...[, before, [stage, info], more, expected]) => {
+])('decideProgress %s', (...[, before, [stage, info], expected, more]) => {
   const decision = decideProgress(before, { stage, info }, { ...context, ...more });
   if (expected === 'unchanged') expect(decision).toEqual({});
   else if (expected === 'refused') expect(Object.keys(decision)).toEqual(['refusal']);

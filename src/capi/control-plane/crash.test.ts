@@ -14,32 +14,15 @@ import {
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { killedBy } from '../../../test/support/run-pools.ts';
 import { configMaps, nodes, pods, secrets } from '../../kube/kinds.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, bootstrapConfigs, capiMachines, controlPlanes, ownNames } from '../api.ts';
 import { secretText } from '../objects.ts';
 
-const verbs = ['create', 'patch', 'apply', 'remove'] as const;
-
-/**
- * The cluster of a provider that dies after one of its writes, and before its next one; the first
- * write has number 0.
- */
-function dyingAt(kube: Kube, write: number, dead: AbortController): Kube {
-  let writes = 0;
-  const counted = (verb: (typeof verbs)[number]): unknown => {
-    const request = kube[verb] as (...given: readonly unknown[]) => Promise<unknown>;
-    return async (...given: readonly unknown[]) => {
-      const isLast = writes === write;
-      writes += 1;
-      dead.signal.throwIfAborted();
-      const answer = await request(...given);
-      if (isLast) dead.abort(new Error('killed'));
-      return answer;
-    };
-  };
-  return { ...kube, ...Object.fromEntries(verbs.map((verb) => [verb, counted(verb)])) };
-}
+/** The cluster of a provider that dies after one of its writes; the first has number 0. */
+const dyingAt = (kube: Kube, last: number, killed: AbortController): Kube =>
+  killedBy(kube, { verbs: ['create', 'patch', 'apply', 'remove'], last, killed });
 
 /** Acts as hosts and a user, by the present objects. */
 function proceed(kube: FakeKube): void {
@@ -80,14 +63,11 @@ function collect(kube: FakeKube): void {
   }
 }
 
-/**
- * Replaces a marked master, with a provider that dies at a write after the mark, and its successor.
- */
-async function replaceMaster(write: number, isHealed = false) {
+/** A provider that begins again, and the time that passes with what others do meanwhile. */
+function providers(act: (kube: FakeKube) => void) {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });
   const guest = fakeKube();
-  const stop = new AbortController();
   const installer = jobRunner(kube);
   const begin = (through: Kube, { signal }: AbortController) =>
     runControlPlanes({ kube: through, clock, guest, signal });
@@ -96,9 +76,21 @@ async function replaceMaster(write: number, isHealed = false) {
       await settle();
       installer.run(clock.now());
       await clock.advance(250);
-      collect(kube);
+      act(kube);
     }
   };
+  const end = (...all: readonly AbortController[]): void => {
+    for (const one of all) one.abort(new Error('the test ends'));
+  };
+  return { kube, guest, installer, begin, pass, end };
+}
+
+/**
+ * Replaces a marked master, with a provider that dies at a write after the mark, and its successor.
+ */
+async function replaceMaster(write: number, isHealed = false) {
+  const { kube, guest, begin, pass, end } = providers(collect);
+  const stop = new AbortController();
   const first = new AbortController();
   const installed = begin(kube, first);
   await pass(() => machinesIn(kube).length > 0);
@@ -143,7 +135,7 @@ async function replaceMaster(write: number, isHealed = false) {
   const hasDied = dead.signal.aborted;
   const next = begin(kube, stop);
   await pass(isOver);
-  for (const one of [dead, stop]) one.abort(new Error('the test ends'));
+  end(dead, stop);
   await Promise.all([dying, next]);
   const record = JSON.parse(
     follower()?.metadata.annotations?.[ownNames.remediationFor] ?? '{}',
@@ -153,9 +145,7 @@ async function replaceMaster(write: number, isHealed = false) {
 
 /** Installs a cluster and deletes it, with providers of which each but the last dies at a write. */
 async function live(write: number) {
-  const kube = managementCluster();
-  const clock = fakeClock({ auto: false });
-  const guest = fakeKube();
+  const { kube, guest, installer, begin, pass, end } = providers(proceed);
   const authority = '-----BEGIN CERTIFICATE-----';
   guest.put(configMaps, {
     metadata: {
@@ -164,37 +154,26 @@ async function live(write: number) {
     },
     data: { 'ca-bundle.crt': authority },
   });
-  const installer = jobRunner(kube);
-  const begin = (through: Kube, signal: AbortSignal) =>
-    runControlPlanes({ kube: through, clock, guest, signal });
   const dead = new AbortController();
-  const first = begin(dyingAt(kube, write, dead), dead.signal);
-  const pass = async (until: () => boolean): Promise<void> => {
-    for (let count = 0; count < 60 && !until(); count += 1) {
-      await settle();
-      installer.run(clock.now());
-      await clock.advance(250);
-      proceed(kube);
-    }
-  };
+  const first = begin(dyingAt(kube, write, dead), dead);
   const assets = (): readonly KubeObject[] =>
     kube.objectsOf(secrets).filter(({ metadata }) => metadata.name === 'demo-install-assets');
   const isTrusted = (): boolean => secretText(assets()[0], assetKeys.configServerCa) === authority;
   const isUp = (): boolean => conditionIn(kube, 'Available') === 'True Available' && isTrusted();
   const isGone = (): boolean => controlPlaneIn(kube) === undefined;
-  const end = (): Promise<void> =>
+  const remove = (): Promise<void> =>
     kube.remove(
       { kind: controlPlanes, namespace: capiNamespace, name: 'demo' },
       new AbortController().signal,
     );
   await pass(() => isUp() || dead.signal.aborted);
   if (!dead.signal.aborted) {
-    await end();
+    await remove();
     await pass(() => isGone() || dead.signal.aborted);
   }
   const hasDied = dead.signal.aborted;
   const stop = new AbortController();
-  const second = begin(kube, stop.signal);
+  const second = begin(kube, stop);
   const isEnding = isGone() || controlPlaneIn(kube)?.metadata.deletionTimestamp !== undefined;
   if (!isEnding) await pass(isUp);
   const made = {
@@ -203,9 +182,9 @@ async function live(write: number) {
     assets: assets().length,
     isTrusted: isTrusted(),
   };
-  if (!isEnding) await end();
+  if (!isEnding) await remove();
   await pass(isGone);
-  for (const one of [dead, stop]) one.abort(new Error('the test ends'));
+  end(dead, stop);
   await Promise.all([first, second]);
   return { hasDied, isEnding, made, runs: installer.runs.length, isGone: isGone() };
 }

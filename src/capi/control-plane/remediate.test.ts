@@ -72,8 +72,8 @@ function machineOf(master: Master, index: number): Machine {
   const { remediationFor, isMarked = false, isNode = true, hasAddressOf } = master;
   const record = { machine: 'm9', uid: 'uid-9', ...remediationFor };
   const annotations = {
-    ...(master.isBootstrap === true ? { [ownNames.role]: 'bootstrap' } : {}),
-    ...(master.isChosen === true ? { [capiNames.remediate]: '' } : {}),
+    ...(master.isBootstrap && { [ownNames.role]: 'bootstrap' }),
+    ...(master.isChosen && { [capiNames.remediate]: '' }),
     ...(remediationFor && { [ownNames.remediationFor]: JSON.stringify(record) }),
   };
   return {
@@ -81,10 +81,10 @@ function machineOf(master: Master, index: number): Machine {
       name: `m${index}`,
       namespace: 'shop',
       uid: `uid-${index}`,
-      ...(master.isDeleting === true ? { deletionTimestamp: at } : {}),
-      ...(master.age === undefined ? {} : { creationTimestamp: ago(master.age) }),
+      ...(master.isDeleting && { deletionTimestamp: at }),
+      ...(master.age !== undefined && { creationTimestamp: ago(master.age) }),
       ownerReferences: [owner],
-      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+      annotations,
     },
     spec: {
       clusterName: 'demo',
@@ -93,10 +93,10 @@ function machineOf(master: Master, index: number): Machine {
     },
     status: {
       conditions: [...(isMarked ? marks : []), ...(master.conditions ?? [])],
-      ...(isNode ? { nodeRef: { name: `m${index}` } } : {}),
-      ...(hasAddressOf === undefined
-        ? {}
-        : { addresses: [{ type: 'InternalIP', address: addressOf(hasAddressOf) }] }),
+      ...(isNode && { nodeRef: { name: `m${index}` } }),
+      ...(hasAddressOf !== undefined && {
+        addresses: [{ type: 'InternalIP', address: addressOf(hasAddressOf) }],
+      }),
     },
   };
 }
@@ -126,24 +126,24 @@ function seenOf(world: World) {
     ),
   };
   const annotations = {
-    ...(remediates === undefined ? {} : { [ownNames.remediation]: recordOf(remediates) }),
-    ...(world.record === undefined ? {} : { [ownNames.remediation]: world.record }),
+    ...(remediates !== undefined && { [ownNames.remediation]: recordOf(remediates) }),
+    ...(world.record !== undefined && { [ownNames.remediation]: world.record }),
     ...(isComplete && { [ownNames.bootstrapComplete]: '' }),
   };
   const metadata = {
     ...controlPlane.metadata,
     annotations,
     finalizers: [ownNames.finalizer],
-    ...(isDeleting ? { deletionTimestamp: at } : {}),
+    ...(isDeleting && { deletionTimestamp: at }),
   };
   const configs = machines.map(({ metadata: { name } }, index): BootstrapConfig => {
     const stage = masters[index]?.stage;
     return {
       metadata: { name },
       spec: { agent: { image: 'x' } },
-      ...(stage === undefined
-        ? {}
-        : { status: { progress: { stage, stageStartedAt: at, updatedAt: at, attempt: 1 } } }),
+      ...(stage && {
+        status: { progress: { stage, stageStartedAt: at, updatedAt: at, attempt: 1 } },
+      }),
     };
   });
   return {
@@ -193,6 +193,15 @@ function decided(world: World): readonly string[] {
 
 const good: Master = {};
 const bad: Master = { isMarked: true, isReady: false };
+/** A marked master that replaced another one some seconds ago. */
+const retried = (
+  time: number,
+  retry: number,
+  remediation?: ControlPlaneSpec['remediation'],
+): World => ({
+  masters: [{ ...bad, remediationFor: { at: ago(time), retry } }, good, good],
+  ...(remediation && { spec: { remediation } }),
+});
 const deferred = 'm0 RemediationDeferred';
 const refused = 'm0 CannotBeRemediated';
 
@@ -287,51 +296,23 @@ describe('a master that a MachineHealthCheck has marked', () => {
       { masters: [bad, good, good], knowsEtcd: false },
       [deferred],
     ],
-    [
-      'is replaced again with the retry count increased',
-      { masters: [{ ...bad, remediationFor: { at: ago(3600), retry: 2 } }, good, good] },
-      ['begin m0 3'],
-    ],
-    [
-      'is not replaced after three failed retries',
-      { masters: [{ ...bad, remediationFor: { at: ago(3600), retry: 3 } }, good, good] },
-      [refused],
-    ],
-    [
-      'is not replaced more often than maxRetry',
-      {
-        masters: [{ ...bad, remediationFor: { at: ago(3600), retry: 0 } }, good, good],
-        spec: { remediation: { maxRetry: 0 } },
-      },
-      [refused],
-    ],
-    [
-      'is replaced with the retry count reset after a day',
-      { masters: [{ ...bad, remediationFor: { at: ago(86_401), retry: 3 } }, good, good] },
-      ['begin m0 0'],
-    ],
+    ['is replaced again with the retry count increased', retried(3600, 2), ['begin m0 3']],
+    ['is not replaced after three failed retries', retried(3600, 3), [refused]],
+    ['is not replaced more often than maxRetry', retried(3600, 0, { maxRetry: 0 }), [refused]],
+    ['is replaced with the retry count reset after a day', retried(86_401, 3), ['begin m0 0']],
     [
       'is not replaced before the retry period is over',
-      {
-        masters: [{ ...bad, remediationFor: { at: ago(599), retry: 0 } }, good, good],
-        spec: { remediation: { retryPeriodSeconds: 600 } },
-      },
+      retried(599, 0, { retryPeriodSeconds: 600 }),
       [deferred],
     ],
     [
       'is replaced at the end of the retry period',
-      {
-        masters: [{ ...bad, remediationFor: { at: ago(600), retry: 0 } }, good, good],
-        spec: { remediation: { retryPeriodSeconds: 600 } },
-      },
+      retried(600, 0, { retryPeriodSeconds: 600 }),
       ['begin m0 1'],
     ],
     [
       'is replaced when the last remediation lies in the future',
-      {
-        masters: [{ ...bad, remediationFor: { at: ago(-86_400), retry: 0 } }, good, good],
-        spec: { remediation: { retryPeriodSeconds: 600 } },
-      },
+      retried(-86_400, 0, { retryPeriodSeconds: 600 }),
       ['begin m0 1'],
     ],
     [
@@ -412,8 +393,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
   });
 
   it('says how often it was replaced', () => {
-    const tried = { ...bad, remediationFor: { at: ago(3600), retry: 3 } };
-    expect(remediationsIn({ masters: [tried, good, good] }).reports[0]?.check?.message).toMatch(
+    expect(remediationsIn(retried(3600, 3)).reports[0]?.check?.message).toMatch(
       /^replaced 4 times within/,
     );
   });
