@@ -48,12 +48,7 @@ it.each([
   ],
   [
     'an invalid layering.pushTo',
-    {
-      role: 'bootstrap',
-      ...mco,
-      'layering.pushTo': 'no host',
-      'cluster.openshiftVersion': '4.21.0',
-    },
+    { role: 'bootstrap', ...mco, 'layering.pushTo': 'x y', 'cluster.openshiftVersion': '4.21.0' },
     ['layering.push-to-unusable'],
   ],
   [

@@ -103,8 +103,6 @@ describe('lint of MachineConfigs', () => {
       },
     },
   });
-  const run = (...words: readonly string[]): Promise<number> =>
-    bootwright().run(['lint', ...words]);
 
   it('reads a file once, even if several symbolic links point to it', async () => {
     mkdirSync(join(folder, 'deep'));
@@ -114,7 +112,7 @@ describe('lint of MachineConfigs', () => {
     symlinkSync('deep/b.ign', join(folder, 'link.ign'));
     symlinkSync('nowhere', join(folder, 'z.yaml'));
     symlinkSync('/dev/null', join(folder, 'deep', 'device.json'));
-    expect(await run(folder)).toBe(2);
+    expect(await lint(folder)).toBe(2);
     expect(lines()).toEqual([
       'z.yaml: error: cannot be read: no such file',
       expect.stringMatching(/^link\.ign:1: error: .*path-relative/),
@@ -127,13 +125,13 @@ describe('lint of MachineConfigs', () => {
     file('a.json', machineConfig('99-a', '/etc/motd'));
     file('install-config.yaml', { baseDomain: 'example.com' });
     file('README.md', '# no object');
-    expect(await run(folder)).toBe(0);
+    expect(await lint(folder)).toBe(0);
     expect(lines()).toEqual([expect.stringMatching(/^deep\/b\.yaml:1: warning: .* \[no-role\]$/)]);
   });
 
   it('exits with 2 for an error and for a file that cannot be read', async () => {
-    expect(await run(file('a.json', machineConfig('99-a', 'etc/motd')))).toBe(2);
-    expect(await run(join(folder, 'none.yaml'))).toBe(2);
+    expect(await lint(file('a.json', machineConfig('99-a', 'etc/motd')))).toBe(2);
+    expect(await lint(join(folder, 'none.yaml'))).toBe(2);
     expect(lines()).toEqual([
       expect.stringMatching(/^a\.json:1: error: .* must be absolute \[path-relative\]$/),
       'none.yaml: error: cannot be read: no such file',

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { authority, expiredAuthority } from '../../test/support/authority.ts';
+import { valuesIn } from '../../test/support/layer-values.ts';
 import { checkConfig } from '../config/load.ts';
 import type { Layer } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';
@@ -20,6 +21,7 @@ network: { keyfiles: net }
 image: { url: "https://images.example.com/metal.raw.gz", writerArgs: [--append-karg, a] }
 `);
 
+/** A medium, whose list has every file of the Ignition config. */
 const made = (more: Partial<MediumInput> = {}) => {
   const given = more.settings ?? settings;
   const { ignition, items } = mediumOf({
@@ -34,6 +36,9 @@ const made = (more: Partial<MediumInput> = {}) => {
   const config = parseValidConfig(ignition);
   const text = (path: string): string => Buffer.from(readFileContent(config, path)).toString();
   const [unit] = config.systemd?.units ?? [];
+  const listed = new Set(items.map(({ path }) => path));
+  const unlisted = (config.storage?.files ?? []).filter(({ path }) => !listed.has(path));
+  expect(unlisted).toEqual([]);
   return { config, items, text, unit: unit?.contents ?? '' };
 };
 
@@ -44,10 +49,8 @@ describe('mediumOf', () => {
   it('has the given settings with the paths of their files in the medium, without derived ones', () => {
     const { text } = made();
     const inside = layerOf(text('/etc/bootwright/config.yaml'));
-    const valuesOf = (layer: Layer) =>
-      Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
-    expect(valuesOf(inside)).toEqual({
-      ...valuesOf(settings),
+    expect(valuesIn(inside)).toEqual({
+      ...valuesIn(settings),
       'ignition.file': '/etc/bootwright/host.ign',
       'network.keyfiles': '/etc/bootwright/network',
     });
@@ -128,9 +131,6 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
       '/root/.docker/config.json',
     ]);
     expect(JSON.stringify(items)).not.toMatch(/planted/);
-    // The list has every file of the Ignition config.
-    const listed = new Set(items.map(({ path }) => path));
-    for (const { path } of config.storage?.files ?? []) expect(listed).toContain(path);
   });
 
   it('has hooks, nmstate, and mirrors and CAs for the live system too', () => {
@@ -174,8 +174,6 @@ registries: { ca: site.pem, mirrors: [{ source: quay.io, mirrors: [m.example.com
       '/etc/bootwright/hook-before',
       '/etc/bootwright/hook-after',
     ]);
-    const listed = new Set(items.map(({ path }) => path));
-    for (const { path } of config.storage?.files ?? []) expect(listed).toContain(path);
   });
 
   it.each([

@@ -28,16 +28,19 @@ describe('failureText', () => {
     );
   });
 
-  it('shows the context when there is no cause', () => {
-    const error = failure('disk.busy', 'in use', { context: { disk: '/dev/sda', holders: 2 } });
-    expect(failureText(error)).toContain('\nwhy: disk /dev/sda, holders 2\n');
-  });
-
-  it('formats durations and omits context that explains nothing', () => {
-    const context = { url: 'http://h', elapsed: 90_000, duration: 12, limit: 5_000, attempts: 1 };
-    expect(failureText(failure('disk.busy', 'in use', { context }))).toContain(
-      '\nwhy: url http://h, elapsed 1 min 30 s, limit 5 s\n',
-    );
+  it.each([
+    [
+      'the context when there is no cause',
+      { disk: '/dev/sda', holders: 2 },
+      'disk /dev/sda, holders 2',
+    ],
+    [
+      'durations as words, without context that explains nothing',
+      { url: 'http://h', elapsed: 90_000, duration: 12, limit: 5_000, attempts: 1 },
+      'url http://h, elapsed 1 min 30 s, limit 5 s',
+    ],
+  ])('shows %s', (_, context, why) => {
+    expect(failureText(failure('disk.busy', 'in use', { context }))).toContain(`\nwhy: ${why}\n`);
   });
 
   it('omits a cause and a stderr that the message already has', () => {
@@ -49,35 +52,26 @@ describe('failureText', () => {
     expect(text).not.toContain('why:');
   });
 
-  it.each([
-    ['a longer chain', 'the copy: skopeo failed: EOF', 'mirror is down', '', 'mirror is down'],
-    ['a cause of a cause', 'a copy', 'EOF', '', 'skopeo failed: EOF'],
-    [
-      'the stderr of a command',
-      'the copy: skopeo failed: EOF',
-      undefined,
-      'a\nb: EOF\n',
-      'a b: EOF',
-    ],
+  const copy = 'the copy: skopeo failed: EOF';
+  it.each<[string, string, { cause?: string; stderr?: string }, string]>([
+    ['a longer chain', copy, { cause: 'mirror is down' }, 'mirror is down'],
+    ['a cause of a cause', 'a copy', { cause: 'EOF' }, 'skopeo failed: EOF'],
+    ['the stderr of a command', copy, { stderr: 'a\nb: EOF\n' }, 'a b: EOF'],
     [
       'the last lines of a long stderr',
-      'the copy: skopeo failed: EOF',
-      undefined,
-      `${'x'.repeat(500)}\n${'y'.repeat(580)}\nEOF`,
+      copy,
+      { stderr: `${'x'.repeat(500)}\n${'y'.repeat(580)}\nEOF` },
       `… ${'y'.repeat(580)} EOF`,
     ],
-  ])(
-    'omits a cause that the message already has and shows %s',
-    (...[, message, more, stderr, why]) => {
-      const cause = new Error(
-        'skopeo failed: EOF',
-        more === undefined ? {} : { cause: new Error(more) },
-      );
-      const context = stderr === '' ? {} : { argv: 'skopeo copy', stderr };
-      const text = failureText(failure('disk.busy', message, { cause, context }));
-      expect(text).toContain(`\nwhy: ${why}\n`);
-    },
-  );
+  ])('omits a cause that the message already has and shows %s', (...[, message, more, why]) => {
+    const cause = new Error(
+      'skopeo failed: EOF',
+      more.cause ? { cause: new Error(more.cause) } : {},
+    );
+    const context = more.stderr ? { argv: 'skopeo copy', stderr: more.stderr } : {};
+    const text = failureText(failure('disk.busy', message, { cause, context }));
+    expect(text).toContain(`\nwhy: ${why}\n`);
+  });
 
   it('omits the reason when none is known', () => {
     const text = failureText(failure('disk.busy', 'in use', { context: { duration: 7 } }));

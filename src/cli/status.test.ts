@@ -44,6 +44,10 @@ const status: RunStatus = {
 const now = minutes(3) + seconds(5);
 const fresh = { kind: 'fresh' } as const;
 
+/** Shows a status of an agent that is gone. */
+const shown = (change: Partial<RunStatus>, restart: Restart = fresh): string =>
+  renderStatus({ status: { ...status, ...change }, agent: 'gone', restart }, now);
+
 describe('renderStatus', () => {
   it('shows the running steps with their times, progress and waits', () => {
     expect(renderStatus({ status, agent: 'running', restart: fresh }, now).split('\n')).toEqual([
@@ -71,16 +75,11 @@ describe('renderStatus', () => {
       'a restart would begin at the first step: nothing is destroyed yet\n',
     ],
     [
-      {
-        kind: 'resume',
-        reused: 12,
-        next: [{ id: 'disk/sign', title: 'Sign' }],
-      },
+      { kind: 'resume', reused: 12, next: [{ id: 'disk/sign', title: 'Sign' }] },
       'would keep what 12 steps did, and continue with:\n  disk/sign\n',
     ],
   ])('shows what a restart would do: %o', (restart, end) => {
-    const text = renderStatus({ status, agent: 'gone', restart }, now);
-    expect(text.slice(-end.length)).toBe(end);
+    expect(shown({}, restart).slice(-end.length)).toBe(end);
   });
 
   it.each([
@@ -94,38 +93,35 @@ describe('renderStatus', () => {
   ])(
     'shows whether the service refuses a restart after %s, %i steps done',
     (code, reused, line) => {
-      const failed: RunStatus = { ...status, state: 'failed', code, cluster: 'ID', running: [] };
+      const failed: Partial<RunStatus> = { state: 'failed', code, running: [] };
       const restart: Restart = { kind: 'resume', reused, next: [{ id: 'a/b', title: 'B' }] };
-      const lines = renderStatus({ status: failed, agent: 'gone', restart }, now).split('\n');
+      const lines = shown({ ...failed, cluster: 'ID' }, restart).split('\n');
       expect(lines.slice(2)).toEqual([line, '']);
-      const alone = { ...failed, cluster: undefined };
-      expect(renderStatus({ status: alone, agent: 'gone', restart }, now)).not.toContain('refuses');
+      expect(shown(failed, restart)).not.toContain('refuses');
     },
   );
 
-  it('shows that the service may refuse the restart of a stopped host', () => {
-    const stopped: RunStatus = { ...status, state: 'stopped', cluster: 'ID', running: [] };
-    const text = renderStatus({ status: stopped, agent: 'gone', restart: fresh }, now);
-    expect(text).toMatch(/ until the cluster is reset: .*\/clusters\/ID\/actions\/reset\n$/);
-  });
-
-  it('shows that a host that left starts from its disk', () => {
-    const left: RunStatus = { ...status, state: 'left the host', running: [] };
-    const text = renderStatus({ status: left, agent: 'gone', restart: fresh }, now);
-    expect(text).toMatch(/\n12 of 20 steps ended\nthe host starts from its disk\n$/);
-  });
-
-  it('shows why a run failed', () => {
-    const failed: RunStatus = { ...status, state: 'failed', reason: 'a.b: m; h', running: [] };
-    expect(renderStatus({ status: failed, agent: 'gone', restart: fresh }, now)).toMatch(
+  it.each<[string, Partial<RunStatus>, RegExp]>([
+    [
+      'that the service may refuse the restart of a stopped host',
+      { state: 'stopped', cluster: 'ID' },
+      / until the cluster is reset: .*\/clusters\/ID\/actions\/reset\n$/,
+    ],
+    [
+      'that a host that left starts from its disk',
+      { state: 'left the host' },
+      /\n12 of 20 steps ended\nthe host starts from its disk\n$/,
+    ],
+    [
+      'why a run failed',
+      { state: 'failed', reason: 'a.b: m; h' },
       /^master, bootwright 0\.1\.0: failed 5 s ago: a\.b: m; h\n/,
-    );
+    ],
+  ])('shows %s', (_, change, text) => {
+    expect(shown({ ...change, running: [] })).toMatch(text);
   });
 
   it('strips control characters from external texts', () => {
-    const odd: RunStatus = { ...status, state: 'failed', reason: 'a\u001b[2J\nb' };
-    expect(renderStatus({ status: odd, agent: 'gone', restart: fresh }, now)).not.toContain(
-      '\u001b',
-    );
+    expect(shown({ state: 'failed', reason: 'a\u001b[2J\nb' })).not.toContain('\u001b');
   });
 });

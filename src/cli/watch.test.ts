@@ -12,55 +12,28 @@ import { bootwright } from './program/commands.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 
-it.each<[readonly string[], readonly string[]]>([
+it.each([
+  [`https://s:6008 --cluster-id ${id}`, `--url https://s:6008 --cluster-id ${id}`],
+  [`--cluster-id ${id} https://s:6008`, `--url https://s:6008 --cluster-id ${id}`],
   [
-    ['https://s:6008', '--cluster-id', id],
-    ['--url', 'https://s:6008', '--cluster-id', id],
+    `https://s:6008/base/api/assisted-install/v2/clusters/${id}?x=1`,
+    `--url https://s:6008/base --cluster-id ${id}`,
   ],
-  [
-    ['--cluster-id', id, 'https://s:6008'],
-    ['--url', 'https://s:6008', '--cluster-id', id],
-  ],
-  [
-    [`https://s:6008/base/api/assisted-install/v2/clusters/${id}?x=1`],
-    ['--url', 'https://s:6008/base', '--cluster-id', id],
-  ],
-  [
-    ['--insecure', 'http://s'],
-    ['--url', 'http://s', '--insecure'],
-  ],
-  [
-    ['--insecure', 'http://s', '--cluster-id', id],
-    ['--url', 'http://s', '--insecure', '--cluster-id', id],
-  ],
-  [
-    ['--service.url', 'http://s'],
-    ['--service.url', 'http://s'],
-  ],
-  [
-    ['--cluster-id', id],
-    ['--cluster-id', id],
-  ],
-  [
-    ['--url', 'https://s'],
-    ['--url', 'https://s'],
-  ],
-  [[], []],
-])('watchFlags maps %j to %j', (argv, flags) => {
-  expect(watchFlags(argv)).toEqual(flags);
+  ['--insecure http://s', '--url http://s --insecure'],
+  [`--insecure http://s --cluster-id ${id}`, `--url http://s --insecure --cluster-id ${id}`],
+  ['--service.url http://s', '--service.url http://s'],
+  [`--cluster-id ${id}`, `--cluster-id ${id}`],
+  ['--url https://s', '--url https://s'],
+  ['', ''],
+])('watchFlags maps "%s" to "%s"', (line, flags) => {
+  const words = (text: string) => (text === '' ? [] : text.split(' '));
+  expect(watchFlags(words(line))).toEqual(words(flags));
 });
 
 describe('requireInstalled', () => {
   const failed: readonly PageUpdate[] = [
     { kind: 'cluster', at: 1, status: 'installing', info: '' },
-    {
-      kind: 'host',
-      at: 1,
-      id: 'a',
-      name: 'm1',
-      role: 'master',
-      rail: [],
-    },
+    { kind: 'host', at: 1, id: 'a', name: 'm1', role: 'master', rail: [] },
     { kind: 'host-end', at: 2, host: 'a', isGood: false, text: 'no token-1 fits' },
   ];
   const end = (isGood: boolean): PageUpdate => ({
@@ -81,9 +54,7 @@ describe('requireInstalled', () => {
   };
 
   it('accepts a page with a good end', () => {
-    expect(() => {
-      outcome([...failed, end(true)]);
-    }).not.toThrow();
+    expect(() => outcome([...failed, end(true)])).not.toThrow();
   });
 
   it.each<[string, string, readonly PageUpdate[]]>([
@@ -108,22 +79,16 @@ describe('requireInstalled', () => {
       [],
     ],
   ])('throws %s: %s', (code, message, updates) => {
-    expect(() => {
-      outcome(updates);
-    }).toThrow(expect.objectContaining({ code, message }) as Error);
+    expect(() => outcome(updates)).toThrow(expect.objectContaining({ code, message }) as Error);
   });
 
   it('throws the failure of the last request when the service never answered', () => {
     const message = 'connection refused';
     const failure = inventoryFailure('inventory.unreachable', message);
-    expect(() => {
-      outcome([{ kind: 'source', at: 1, lastError: message }], failure);
-    }).toThrow(
+    expect(() => outcome([{ kind: 'source', at: 1, lastError: message }], failure)).toThrow(
       expect.objectContaining({ code: 'inventory.unreachable', kind: 'remote', message }) as Error,
     );
-    expect(() => {
-      outcome([{ kind: 'source', at: 1 }], failure);
-    }).toThrow(/is not installed within/);
+    expect(() => outcome([{ kind: 'source', at: 1 }], failure)).toThrow(/is not installed within/);
   });
 });
 
@@ -234,9 +199,9 @@ describe('followService with a service that refuses', () => {
       expect(thrown).toBeUndefined();
       expect(elapsed).toBe(minutes(2));
       expect(page).toMatchObject({ cluster: { status: 'deleted' }, end: { text: 'deleted' } });
-      expect(() => {
-        requireInstalled(page, { subject: 's', mask: String });
-      }).toThrow(/s is not installed: deleted; the service does not have the cluster any more/);
+      expect(() => requireInstalled(page, { subject: 's', mask: String })).toThrow(
+        /s is not installed: deleted; the service does not have the cluster any more/,
+      );
     },
   );
 });

@@ -126,13 +126,13 @@ describe('requireComplete', () => {
     expect(missingIn(given(values))).toEqual(keys);
   });
 
-  it.each<[string, Values, string | undefined]>([
-    ['always', { 'cluster.controlPlaneCount': 2 }, 'config.invalid-value'],
-    ['always', { 'cluster.controlPlaneCount': 3 }, undefined],
-    ['auto', { 'cluster.controlPlaneCount': 2 }, undefined],
-  ])('for etcdOverride %s and %j throws %s', (etcdOverride, more, code) => {
-    const layer = given({ ...service, ...more, 'bootstrap.etcdOverride': etcdOverride });
-    const check = (): void => requireComplete(layer);
+  it.each([
+    ['always', 2, 'config.invalid-value'],
+    ['always', 3, undefined],
+    ['auto', 2, undefined],
+  ])('for etcdOverride %s and %d masters throws %s', (etcdOverride, count, code) => {
+    const values = { 'bootstrap.etcdOverride': etcdOverride, 'cluster.controlPlaneCount': count };
+    const check = (): void => requireComplete(given({ ...service, ...values }));
     if (code === undefined) expect(check).not.toThrow();
     else expect(check).toThrow(expect.objectContaining({ code, kind: 'input' }) as Error);
   });
@@ -151,17 +151,13 @@ describe('requireComplete', () => {
     const store = { value: 's3', origin: 'environment S3_URL' };
     const layer: Layer = new Map([['ignition.source', store]]);
     expect(missingIn(layer)[0]).toBe('disk.device');
-    expect(() => {
-      requireComplete(layer);
-    }).toThrow(
+    expect(() => requireComplete(layer)).toThrow(
       expect.objectContaining({ hint: expect.stringMatching(/^set DEVICE=[^;]*;/) as string }),
     );
   });
 
   it('throws one error that lists all missing settings', () => {
-    expect(() => {
-      requireComplete(given({}));
-    }).toThrow(
+    expect(() => requireComplete(given({}))).toThrow(
       expect.objectContaining({
         code: 'config.incomplete',
         kind: 'input',
@@ -205,44 +201,38 @@ it.each<[string, Values, string | undefined]>([
 });
 
 describe('derive', () => {
-  it.each<[string, Partial<Record<SettingKey, unknown>>, SettingKey, unknown]>([
+  it.each<[string, Values, SettingKey, unknown]>([
+    ['a missing infra-env id to the cluster id', { 'cluster.id': 'c' }, 'cluster.infraEnvId', 'c'],
     [
-      'sets a missing infra-env id to the cluster id',
-      { 'cluster.id': 'c' },
-      'cluster.infraEnvId',
-      'c',
-    ],
-    [
-      'sets an empty infra-env id to the cluster id',
+      'an empty infra-env id to the cluster id',
       { 'cluster.id': 'c', 'cluster.infraEnvId': '' },
       'cluster.infraEnvId',
       'c',
     ],
     [
-      'sets the control plane count of a worker to 0',
+      'the control plane count of a worker to 0',
       { role: 'worker', 'cluster.controlPlaneCount': 1 },
       'cluster.controlPlaneCount',
       0,
     ],
-  ])('%s', (...[, values, key, value]) => {
+  ])('sets %s', (...[, values, key, value]) => {
     expect(derive(given(values)).get(key)?.value).toBe(value);
   });
 
   it.each([
-    [undefined, ['--copy-network', '--network-dir=/net']],
-    [
-      ['--append-karg', 'a'],
-      ['--append-karg', 'a', '--copy-network', '--network-dir=/net'],
-    ],
-    [['-n'], ['-n', '--network-dir=/net']],
-    [
-      ['-n', '--network-dir', '/net'],
-      ['-n', '--network-dir', '/net'],
-    ],
-    ['no list', 'no list'],
-  ])('adds the options for keyfiles to the writer arguments %j', (args, value) => {
-    const values = { 'network.keyfiles': '/net', ...(args && { 'image.writerArgs': args }) };
-    expect(derive(given(values)).get('image.writerArgs')?.value).toEqual(value);
+    ['', '--copy-network --network-dir=/net'],
+    ['--append-karg a', '--append-karg a --copy-network --network-dir=/net'],
+    ['-n', '-n --network-dir=/net'],
+    ['-n --network-dir /net', '-n --network-dir /net'],
+  ])('adds the options for keyfiles to the writer arguments "%s"', (line, expected) => {
+    const args = line === '' ? {} : { 'image.writerArgs': line.split(' ') };
+    const derived = derive(given({ 'network.keyfiles': '/net', ...args }));
+    expect(derived.get('image.writerArgs')?.value).toEqual(expected.split(' '));
+  });
+
+  it('leaves writer arguments that are no list', () => {
+    const values = { 'network.keyfiles': '/net', 'image.writerArgs': 'no list' };
+    expect(derive(given(values)).get('image.writerArgs')?.value).toBe('no list');
   });
 
   it('appends the partitions to keep to the given writer arguments', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { valuesIn } from '../../test/support/layer-values.ts';
 import type { Secret } from '../model/secret.ts';
 import {
   type Environment,
@@ -6,7 +7,7 @@ import {
   knownVariablesLayer,
   variableOf,
 } from './environment.ts';
-import { type Layer, settingKeys } from './settings.ts';
+import { settingKeys } from './settings.ts';
 
 describe('environmentLayer', () => {
   it.each([
@@ -44,9 +45,6 @@ describe('environmentLayer', () => {
     );
   });
 });
-
-const values = (layer: Layer): Record<string, unknown> =>
-  Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
 
 it('environmentLayer names the replacement of a removed setting', () => {
   expect(() => environmentLayer({ BOOTWRIGHT_HOST_REACH: 'dry' })).toThrow(
@@ -89,7 +87,7 @@ describe('knownVariablesLayer', () => {
       },
     ],
   ])('reads %s', (_, environment, expected) => {
-    expect(values(knownVariablesLayer(environment))).toEqual(expected);
+    expect(valuesIn(knownVariablesLayer(environment))).toEqual(expected);
   });
 
   it('reads the token as a secret and records its variable as the origin', () => {

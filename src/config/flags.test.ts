@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { valuesIn } from '../../test/support/layer-values.ts';
 import { flagRows } from './flag-table.ts';
 import { asksHelp, readFlags } from './flags.ts';
 
-const values = (...argv: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries([...readFlags(argv).layer].map(([key, { value }]) => [key, value]));
+const values = (line: string) => valuesIn(readFlags(line.split(' ')).layer);
 
 describe('readFlags', () => {
   it('reads the command line of the discovery agent for a day-1 worker', () => {
@@ -16,7 +16,7 @@ describe('readFlags', () => {
       '--enable-skip-mco-reboot --notify-num-reboots --http-proxy http://p:1 ' +
       '--https-proxy http://p:2 --no-proxy .svc,localhost --service-ips 10.0.0.1,10.0.0.2 ' +
       '--coreos-image os';
-    expect(values(...line.split(' '))).toEqual({
+    expect(values(line)).toEqual({
       role: 'worker',
       'cluster.infraEnvId': 'i',
       'cluster.id': 'c',
@@ -45,28 +45,24 @@ describe('readFlags', () => {
     });
   });
 
-  it.each<[string, readonly string[], Record<string, unknown>]>([
-    ['-r', ['-r', 'worker'], { role: 'worker' }],
-    ['the last of two roles', ['-r', 'worker', '--role=master'], { role: 'master' }],
+  it.each<[string, string, Record<string, unknown>]>([
+    ['-r', '-r worker', { role: 'worker' }],
+    ['the last of two roles', '-r worker --role=master', { role: 'master' }],
     [
       'a negated flag set to false',
-      ['--skip-installation-disk-cleanup=false'],
+      '--skip-installation-disk-cleanup=false',
       { 'disk.cleanup': true },
     ],
-    ['a disabled dry run', ['--dry-run=false', '--force-id', 'x'], {}],
-    ['a setting by its key', ['--image.url', 'http://h/i'], { 'image.url': 'http://h/i' }],
+    ['a disabled dry run', '--dry-run=false --force-id x', {}],
+    ['a setting by its key', '--image.url http://h/i', { 'image.url': 'http://h/i' }],
     [
       'a repeated list setting',
-      ['--disk.format', 'a,b', '--disk.format', 'c'],
+      '--disk.format a,b --disk.format c',
       { 'disk.format': ['a,b', 'c'] },
     ],
-    [
-      'a boolean setting without a value',
-      ['--image.skipMcoReboot'],
-      { 'image.skipMcoReboot': true },
-    ],
-  ])('reads %s', (_, argv, expected) => {
-    expect(values(...argv)).toEqual(expected);
+    ['a boolean setting without a value', '--image.skipMcoReboot', { 'image.skipMcoReboot': true }],
+  ])('reads %s', (_, line, expected) => {
+    expect(values(line)).toEqual(expected);
   });
 
   it('records the flag as the origin', () => {
@@ -109,24 +105,24 @@ describe('readFlags', () => {
     });
   });
 
-  it.each<[string, readonly string[], string, string | undefined]>([
-    ['a misspelled flag', ['--boot-devise', 'x'], 'cli.unknown-flag', '--boot-device'],
-    ['an unknown flag without a similar one', ['--zzzzzz'], 'cli.unknown-flag', undefined],
-    ['a misspelled setting', ['--disk.devise', 'x'], 'cli.unknown-flag', '--disk.device'],
-    ['a missing value', ['--url'], 'cli.bad-flag', '--url'],
-    ['a boolean flag with an invalid value', ['--fresh=x'], 'cli.bad-flag', undefined],
+  it.each([
+    ['a misspelled flag', '--boot-devise x', 'cli.unknown-flag', '--boot-device'],
+    ['an unknown flag without a similar one', '--zzzzzz', 'cli.unknown-flag', ''],
+    ['a misspelled setting', '--disk.devise x', 'cli.unknown-flag', '--disk.device'],
+    ['a missing value', '--url', 'cli.bad-flag', '--url'],
+    ['a boolean flag with an invalid value', '--fresh=x', 'cli.bad-flag', ''],
     [
       'a secret on the command line',
-      ['--service.token', 'hidden'],
+      '--service.token hidden',
       'config.inline-secret',
       '--service.tokenFile',
     ],
-  ])('refuses %s', (...[, argv, code, hint]) => {
-    expect(() => readFlags(argv)).toThrow(
+  ])('refuses %s', (...[, line, code, hint]) => {
+    expect(() => readFlags(line.split(' '))).toThrow(
       expect.objectContaining({
         code,
         kind: 'input',
-        hint: expect.stringContaining(hint ?? '') as string,
+        hint: expect.stringContaining(hint) as string,
         message: expect.not.stringContaining('hidden') as string,
       }),
     );

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { valuesIn } from '../../test/support/layer-values.ts';
 import { readFlags } from './flags.ts';
 import { storeContractLayer } from './old-contract.ts';
 import type { Layer } from './settings.ts';
 
-const values = (line: string): Record<string, unknown> =>
-  Object.fromEntries([...readFlags(line.split(' ')).layer].map(([key, { value }]) => [key, value]));
+const values = (line: string) => valuesIn(readFlags(line.split(' ')).layer);
 
 describe('flags of earlier services', () => {
   it.each<[string, string, Record<string, unknown>]>([
@@ -71,14 +71,11 @@ describe('flags of earlier services', () => {
   });
 });
 
-const contentOf = (layer: Layer): Record<string, unknown> =>
-  Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
-
 describe('storeContractLayer', () => {
   const contract = { CLUSTER_ID: 'c', BUCKET: 'b', S3_URL: 'http://s:9000', DEVICE: '/dev/vda' };
 
   it('reads the variables of the contract of 2020', () => {
-    expect(contentOf(storeContractLayer(contract, new Map()))).toEqual({
+    expect(valuesIn(storeContractLayer(contract, new Map()))).toEqual({
       'ignition.source': 's3',
       's3.endpoint': 'http://s:9000',
       's3.bucket': 'b',

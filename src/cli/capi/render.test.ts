@@ -125,30 +125,34 @@ it('fails where its folder is a file', async () => {
   await expect(render()).rejects.toMatchObject({ code: 'capi.not-written' });
 });
 
-it('refuses an invalid manifest with its position and writes nothing', async () => {
-  writeFileSync(join(dir, 'openshift', '99-motd.yaml'), motd('kernelArguments: nosmt'));
+it.each<[string, Record<string, string>, readonly string[]]>([
+  [
+    'an invalid manifest with its position',
+    { 'openshift/99-motd.yaml': motd('kernelArguments: nosmt') },
+    ['error: openshift/99-motd.yaml:8:3: spec.kernelArguments must be'],
+  ],
+  [
+    'an install-config that was edited after its manifests were made',
+    {
+      '.openshift_install_state.json': '{}',
+      'manifests/cluster-config.yaml': motd('kernelArguments: [nosmt]'),
+    },
+    ['error: install-config.yaml differs from the one in'],
+  ],
+  [
+    'an object that is given twice, with both files',
+    {
+      'manifests/a.yaml': motd('kernelArguments: [nosmt]'),
+      'openshift/b.yaml': motd('kernelArguments: [nosmt]'),
+    },
+    ['error: openshift/b.yaml:4:3: MachineConfig.', 'also in manifests/a.yaml:4:3'],
+  ],
+])('refuses %s and writes nothing', async (_, files, words) => {
+  mkdirSync(join(dir, 'manifests'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
   await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid', kind: 'input' });
-  expect(lines.join('')).toContain(
-    'error: openshift/99-motd.yaml:8:3: spec.kernelArguments must be',
-  );
+  for (const word of words) expect(lines.join('')).toContain(word);
   expect(() => statSync(path('00-namespace.yaml'))).toThrow('ENOENT');
-});
-
-it('refuses an install-config that was edited after its manifests were made', async () => {
-  writeFileSync(join(dir, '.openshift_install_state.json'), '{}');
-  mkdirSync(join(dir, 'manifests'));
-  writeFileSync(join(dir, 'manifests', 'cluster-config.yaml'), motd('kernelArguments: [nosmt]'));
-  await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid' });
-  expect(lines.join('')).toContain('error: install-config.yaml differs from the one in');
-});
-
-it('names the files on disk of an object that is given twice', async () => {
-  mkdirSync(join(dir, 'manifests'));
-  writeFileSync(join(dir, 'manifests', 'a.yaml'), motd('kernelArguments: [nosmt]'));
-  writeFileSync(join(dir, 'openshift', 'b.yaml'), motd('kernelArguments: [nosmt]'));
-  await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid' });
-  expect(lines.join('')).toContain('error: openshift/b.yaml:4:3: MachineConfig.');
-  expect(lines.join('')).toContain('also in manifests/a.yaml:4:3');
 });
 
 it('refuses a disk with Metal3, which has chosen it', async () => {

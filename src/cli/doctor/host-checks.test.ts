@@ -31,34 +31,26 @@ const memory = (kib: number): FakeHost =>
 const clock = (answer: string): FakeHost => fakeHost().on(['timedatectl', rest]).prints(answer);
 
 describe('hostChecks', () => {
-  it.each<[string, string, FakeHost, ConfigInput, HostFinding['state'], RegExp]>([
-    [
-      'system',
-      'of RHEL CoreOS',
-      os('ID="rhcos"\nPRETTY_NAME="RHCOS 418"\n'),
-      {},
-      'ok',
-      /RHCOS 418/,
-    ],
-    ['system', 'of Debian', os('ID=debian\nNAME="Debian"\n'), {}, 'warning', /Debian.*not CoreOS/],
-    ['coreos-installer', 'of 4.14', writer('coreos-installer 0.15.0'), {}, 'ok', /^0\.15\.0$/],
-    ['coreos-installer', 'too old', writer('coreos-installer 0.5.0'), {}, 'warning', /0\.5\.0/],
-    ['coreos-installer', 'of an unknown version', writer('hello'), {}, 'warning', /hello/],
-    ['memory', 'too little for a master', memory(8_000_000), {}, 'warning', /8\.2 GB; .*16 GB/],
-    ['memory', 'enough for a worker', memory(8_000_000), { role: 'worker' }, 'ok', /8\.2 GB/],
-    ['memory', 'that is unknown', fakeHost(), {}, 'warning', /no total/],
-    ['clock', 'that is synchronized', clock('yes'), {}, 'ok', /synchronized/],
-    ['clock', 'that is not synchronized', clock('no'), {}, 'warning', /not synchronized/],
+  it.each<[string, string, FakeHost, HostFinding['state'], RegExp, ConfigInput?]>([
+    ['system', 'of RHEL CoreOS', os('ID="rhcos"\nPRETTY_NAME="RHCOS 418"\n'), 'ok', /RHCOS 418/],
+    ['system', 'of Debian', os('ID=debian\nNAME="Debian"\n'), 'warning', /Debian.*not CoreOS/],
+    ['coreos-installer', 'of 4.14', writer('coreos-installer 0.15.0'), 'ok', /^0\.15\.0$/],
+    ['coreos-installer', 'too old', writer('coreos-installer 0.5.0'), 'warning', /0\.5\.0/],
+    ['coreos-installer', 'of an unknown version', writer('hello'), 'warning', /hello/],
+    ['memory', 'too little for a master', memory(8_000_000), 'warning', /8\.2 GB; .*16 GB/],
+    ['memory', 'enough for a worker', memory(8_000_000), 'ok', /8\.2 GB/, { role: 'worker' }],
+    ['memory', 'that is unknown', fakeHost(), 'warning', /no total/],
+    ['clock', 'that is synchronized', clock('yes'), 'ok', /synchronized/],
+    ['clock', 'that is not synchronized', clock('no'), 'warning', /not synchronized/],
     [
       'clock',
       'without timedatectl',
       fakeHost().on(['timedatectl', rest]).isMissing(),
-      {},
       'warning',
       /not known/,
     ],
-    ['firmware', 'of BIOS', uefi(false), {}, 'ok', /BIOS/],
-  ])('checks %s %s', async (...[name, , host, config, state, says]) => {
+    ['firmware', 'of BIOS', uefi(false), 'ok', /BIOS/],
+  ])('checks %s %s', async (...[name, , host, state, says, config]) => {
     const finding = await check(name, host, config);
     expect(finding).toMatchObject({ check: name, state });
     expect(finding.says).toMatch(says);

@@ -39,6 +39,24 @@ it.each<[string, ConfigInput, readonly string[]]>([
   expect(namesToResolve(Config.parse(config))).toEqual(names);
 });
 
+/** Makes a check with a configuration. */
+function checked(name: string, input: ConfigInput, given: Partial<NetworkScope>) {
+  const config = Config.parse(input);
+  const check = networkChecks(config).find((one) => one.name === name);
+  if (check === undefined) throw new Error(`no check ${name}`);
+  return askCheck(check, {
+    clock: fakeClock(),
+    host: fakeHost(),
+    inventory: fakeInventory(),
+    web: fakeWeb(),
+    objects: fakeObjects(),
+    config,
+    signal: new AbortController().signal,
+    hide: () => undefined,
+    ...given,
+  });
+}
+
 const bootstrap: ConfigInput = { role: 'bootstrap', images: { mco: 'quay.example/mco:1' } };
 const getent = ['getent', 'ahosts', 'service.example'] as const;
 const inspect = ['skopeo', 'inspect', rest] as const;
@@ -82,26 +100,8 @@ it.each<[string, ConfigInput, string, ReturnType<typeof fakeHost>, Partial<HostF
     { state: 'failed', code: 'command.failed' },
   ],
 ])('checks %s', async (...[, input, name, host, found]) => {
-  const config = Config.parse(input);
-  const check = networkChecks(config).find((one) => one.name === name);
-  if (check === undefined) throw new Error(`no check ${name}`);
   const inventory = fakeInventory({ cluster: { id: 'c', kind: 'Cluster' } });
-  expect(await askCheck(check, scopeOf({ host, inventory, config }))).toMatchObject({
-    check: name,
-    ...found,
-  });
-});
-
-const scopeOf = (given: Partial<NetworkScope>): NetworkScope => ({
-  clock: fakeClock(),
-  host: fakeHost(),
-  inventory: fakeInventory(),
-  web: fakeWeb(),
-  objects: fakeObjects(),
-  config: Config.parse({}),
-  signal: new AbortController().signal,
-  hide: () => undefined,
-  ...given,
+  expect(await checked(name, input, { host, inventory })).toMatchObject({ check: name, ...found });
 });
 
 const pointer = '{"ignition":{"version":"3.2.0"}}';
@@ -169,25 +169,17 @@ describe('the check of Ignition', () => {
       { state: 'ok' },
     ],
   ])('reports a config %s', async (...[, input, given, found]) => {
-    const config = Config.parse(input);
-    const check = networkChecks(config).find((one) => one.name === 'Ignition');
-    if (check === undefined) throw new Error('no check');
-    expect(await askCheck(check, scopeOf({ ...given, config }))).toMatchObject(found);
+    expect(await checked('Ignition', input, given)).toMatchObject(found);
   });
 
   it('also checks bootstrap.ign for a bootstrap host', async () => {
-    const config = Config.parse({ ...s3, role: 'bootstrap' });
-    const checks = networkChecks(config).filter(({ name }) => /ign/i.test(name));
-    expect(checks.map(({ name }) => name)).toEqual(['Ignition', 'bootstrap.ign']);
-    const ofWorker = networkChecks(Config.parse({ ...s3, role: 'worker' }));
-    expect(ofWorker.filter(({ name }) => /ign/i.test(name))).toHaveLength(1);
+    const namesOf = (input: ConfigInput) =>
+      networkChecks(Config.parse(input)).flatMap(({ name }) => (/ign/i.test(name) ? [name] : []));
+    expect(namesOf({ ...s3, role: 'bootstrap' })).toEqual(['Ignition', 'bootstrap.ign']);
+    expect(namesOf({ ...s3, role: 'worker' })).toHaveLength(1);
     const objects = fakeObjects().with('b/c/bootstrap.ign', pointer);
-    const [, check] = checks;
-    if (check === undefined) throw new Error('no check');
-    expect(await askCheck(check, scopeOf({ objects, config }))).toMatchObject({
-      state: 'failed',
-      code: 'ignition.file-missing',
-    });
+    const found = await checked('bootstrap.ign', { ...s3, role: 'bootstrap' }, { objects });
+    expect(found).toMatchObject({ state: 'failed', code: 'ignition.file-missing' });
   });
 });
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { keptPartition } from '../../../test/support/disk-samples.ts';
-import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { any, fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
+import type { Web } from '../../ports/web.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { seconds } from '../../model/duration.ts';
 import { master } from '../../roles/master.ts';
@@ -42,6 +43,19 @@ const secure = 'https://mirror.example/metal.raw';
 const service = { url: 'http://svc.example' };
 const args = (url: string) => ({ writerArgs: ['--image-url', url] });
 
+/** Runs the checks of a master with these steps. */
+const checked = (
+  config: Config,
+  { steps, ...ports }: { steps: typeof master.steps; host: FakeHost; web?: Web },
+) =>
+  checkPreflight({
+    role: { ...master, steps },
+    config,
+    ports: { clock: fakeClock(), ...ports } as never,
+    signal: new AbortController().signal,
+    hide: () => undefined,
+  });
+
 /** Runs the image checks of doctor on a fake host. */
 async function doctor(config: Config) {
   const image = Buffer.alloc(4096);
@@ -50,17 +64,8 @@ async function doctor(config: Config) {
     .prints('x86_64')
     .on(['skopeo', rest])
     .fails(1, 'no route');
-  const found = await checkPreflight({
-    role: { ...master, steps: [findDisk(), chooseImage] },
-    config,
-    ports: {
-      host,
-      clock: fakeClock(),
-      web: fakeWeb().with(plain, image).with(secure, image),
-    } as never,
-    signal: new AbortController().signal,
-    hide: () => undefined,
-  });
+  const web = fakeWeb().with(plain, image).with(secure, image);
+  const found = await checked(config, { steps: [findDisk(), chooseImage], host, web });
   return found.find(({ check }) => check === 'image/choose');
 }
 
@@ -125,13 +130,9 @@ it.each<[string, readonly string[], Record<string, string>, object | undefined]>
   async (...[, writerArgs, files, found]) => {
     const host = fakeHost();
     for (const [path, text] of Object.entries(files)) host.withFile(path, text);
-    const findings = await checkPreflight({
-      role: { ...master, steps: [findDisk([keptPartition(5, 'data', 25_000)])] },
-      config: Config.parse({ image: { writerArgs }, ignition: { file: '/host.ign' } }),
-      ports: { host, clock: fakeClock() } as never,
-      signal: new AbortController().signal,
-      hide: () => undefined,
-    });
+    const config = Config.parse({ image: { writerArgs }, ignition: { file: '/host.ign' } });
+    const steps = [findDisk([keptPartition(5, 'data', 25_000)])];
+    const findings = await checked(config, { steps, host });
     const finding = findings.find(({ check }) => check === 'image/check-inputs');
     if (found === undefined) expect(finding).toBeUndefined();
     else expect(finding).toMatchObject(found);

@@ -47,9 +47,7 @@ describe('layer build', () => {
       message: expect.stringContaining('spec.imageBuilder.imageBuilderType: ') as string,
     });
   });
-});
 
-describe('layer build', () => {
   it.each(['--on-host', '--digestfile=/x'])('refuses %s without --push-authfile', async (flag) => {
     await expect(layer('build', ...files(), flag)).rejects.toMatchObject({
       code: 'cli.bad-flag',
@@ -61,9 +59,9 @@ describe('layer build', () => {
   const refused = { code: 'layering.bad-credentials' };
 
   it.each([
-    ['.dockerconfigjson', '{"auths":{}}', '.dockerconfigjson'],
-    ['.dockercfg', '{"r.test":{}}', '.dockercfg'],
-  ])('reads %s of a mounted Secret', async (key, good, named) => {
+    ['.dockerconfigjson', '{"auths":{}}'],
+    ['.dockercfg', '{"r.test":{}}'],
+  ])('reads %s of a mounted Secret', async (key, good) => {
     mkdirSync(at('pull'));
     mkdirSync(at('push'));
     file(`pull/${key}`, good);
@@ -71,7 +69,7 @@ describe('layer build', () => {
     const words = [...files(), '--authfile', at('pull'), '--push-authfile', at('push')];
     await expect(layer('build', ...words)).rejects.toMatchObject({
       ...refused,
-      message: expect.stringContaining(at(`push/${named}`)) as string,
+      message: expect.stringContaining(at(`push/${key}`)) as string,
     });
   });
 
@@ -105,26 +103,19 @@ describe('prepareRunRoot', () => {
     expect(lstatSync(run).mode & 0o777).toBe(0o700);
   });
 
-  it.each([
+  it.each<[string, (run: string) => void]>([
     [
       'a world-writable folder',
-      (run: string) => {
+      (run) => {
         mkdirSync(run);
         chmodSync(run, 0o777);
       },
     ],
-    [
-      'a symbolic link',
-      (run: string) => {
-        symlinkSync(folder, run);
-      },
-    ],
+    ['a symbolic link', (run) => symlinkSync(folder, run)],
   ])('refuses %s', async (_, make) => {
     const run = join(folder, 'run');
     make(run);
-    await expect(prepareRunRoot(run)).rejects.toMatchObject({
-      code: 'layering.store-taken',
-    });
+    await expect(prepareRunRoot(run)).rejects.toMatchObject({ code: 'layering.store-taken' });
   });
 });
 
@@ -172,6 +163,8 @@ const place = (host: FakeHost, pushAccess: ImagePlace['pushAccess']): ImagePlace
   [Symbol.asyncDispose]: () => Promise.resolve(),
 });
 const made = { config: osConfig(), machineConfig: machineConfig() };
+const sentBy = (host: FakeHost) =>
+  host.ran.filter((argv) => argv.includes('push') || argv.includes('copy'));
 
 describe('buildAndPush', () => {
   it('pushes the base and then the built image with the credentials for pushing', async () => {
@@ -181,7 +174,7 @@ describe('buildAndPush', () => {
       digest: builtDigest,
       pullSpec: `registry.rig.test/ocl/master@${builtDigest}`,
     });
-    const sent = host.ran.filter((argv) => argv.includes('push') || argv.includes('copy'));
+    const sent = sentBy(host);
     expect(sent.map((argv) => argv.at(-1))).toEqual([
       `docker://registry.rig.test/ocl/master:base-${baseDigest.slice(7, 39)}`,
       'docker://registry.rig.test/ocl/master:latest',
@@ -195,6 +188,6 @@ describe('buildAndPush', () => {
     const { name, pushed } = await buildAndPush(place(host, undefined), made);
     expect(name).toMatch(/^localhost\/bootwright\/os-master:rendered-master-/);
     expect(pushed).toBeUndefined();
-    expect(host.ran.some((argv) => argv.includes('push') || argv.includes('copy'))).toBe(false);
+    expect(sentBy(host)).toEqual([]);
   });
 });

@@ -6,6 +6,10 @@ const at = (second: number): string => `2026-11-30T05:00:${String(second).padSta
 const line = (second: number, msg: string, fields: object = {}): string =>
   `${JSON.stringify({ level: 'info', time: at(second), run: 'r', ...fields, msg })}\n`;
 
+const begins = (role = 'controller'): string => line(0, 'run started', { role, version: '1.1.0' });
+const stopped = (second: number): string =>
+  line(second, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' });
+
 const shown = (...lines: readonly string[]): readonly string[] => {
   const log = readLog(lines.join(''));
   return log === undefined ? [] : renderLog(log).trimEnd().split('\n');
@@ -16,12 +20,11 @@ const sentence = 'the operators of the cluster are available, or the installatio
 
 describe('readLog', () => {
   it('shows what the controller waited for and the next command', () => {
-    const begin = line(0, 'run started', { role: 'controller', version: '1.1.0' });
     const failed = 'console is failed: RouteHealthDegraded; cvo is progressing: Working';
     const idle = { step: 'controller/report-nodes', sentence: 'Report nodes', status: 'idle' };
     expect(
       shown(
-        begin,
+        begins(),
         line(1, 'step started', { step, title: 'Complete' }),
         line(40, 'step finished', { step }),
         line(2, 'waiting', { step, sentence, status: 'console is not there' }),
@@ -44,15 +47,14 @@ describe('readLog', () => {
   });
 
   it('shows only the last run of a restarted program, from its first line', () => {
-    const begin = { role: 'controller', version: '1.1.0' };
     const failure = { code: 'x.y', kind: 'bug', message: 'old', hint: 'old' };
     expect(
       shown(
-        line(0, 'run started', begin),
+        begins(),
         line(1, 'run failed', { failure }),
         line(2, 'a flag has no effect', { level: 'warn', run: 's' }),
         line(3, 'no log is kept', { level: 'warn', run: 's', hint: 'mount it' }),
-        line(4, 'run started', { ...begin, run: 's' }),
+        line(4, 'run started', { role: 'controller', version: '1.1.0', run: 's' }),
         line(5, 'constructor', { level: 'warn', run: 's' }),
       ),
     ).toEqual([
@@ -70,7 +72,7 @@ describe('readLog', () => {
     const [ready, end] = ['controller/announce-ready', 'controller/wait-for-end'];
     const log = (text: string): readonly string[] =>
       shown(
-        line(0, 'run started', { role: 'controller', version: '1.1.0' }),
+        begins(),
         line(1, 'step started', { step: ready, title: 'Announce' }),
         line(1, 'waiting', { step: ready, sentence: 'the service answers', status: 'not yet' }),
         line(2, 'wait ended', { step: ready, sentence: 'the service answers', isReached: true }),
@@ -122,7 +124,7 @@ describe('readLog', () => {
     const lines = shown(
       line(0, 'run started', { role: 'master', version: '1.1.0', hostname: 'm1' }),
       line(1, 'stage not reported', { level: 'warn', stage: 'Failed', failure: refused }),
-      line(2, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
+      stopped(2),
       line(3, note, { level: 'warn', step: 'config/load' }),
     );
     expect(lines).toEqual([
@@ -135,9 +137,9 @@ describe('readLog', () => {
 
   it('shows a reset as the next action if the service has the stop as a failure', () => {
     const lines = shown(
-      line(0, 'run started', { role: 'master', version: '1.1.0' }),
+      begins('master'),
       line(1, 'stage reported', { stage: 'Failed' }),
-      line(2, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
+      stopped(2),
     );
     expect(lines.slice(1)).toEqual([
       `stopped by SIGTERM ${at(2)}, 2 s after its begin`,
@@ -146,10 +148,7 @@ describe('readLog', () => {
   });
 
   it('shows no action for a program in a pod, which is started again', () => {
-    const lines = shown(
-      line(0, 'run started', { role: 'controller', version: '1.1.0' }),
-      line(1, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
-    );
+    const lines = shown(begins(), stopped(1));
     expect(lines.slice(1)).toEqual([`stopped by SIGTERM ${at(1)}, 1 s after its begin`]);
   });
 
@@ -157,11 +156,11 @@ describe('readLog', () => {
     expect(
       shown(
         'failed: x\n',
-        line(0, 'run started', { role: 'master', version: '1.1.0' }),
+        begins('master'),
         line(1, 'step started', { step: 'a/b', title: 'Fetch it' }),
         line(2, 'waiting', { step: 'a/b', sentence: 'the service', status: '503', attempt: 2 }),
         line(2, 'no log is kept', { level: 'warn', hint: 'mount it' }),
-        line(3, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
+        stopped(3),
       ),
     ).toEqual([
       'master, bootwright 1.1.0, run r',
