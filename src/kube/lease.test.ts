@@ -49,6 +49,15 @@ describe('a lease contender', () => {
     ended.catch(() => undefined);
     return { ended, notes, state, stop };
   };
+  /** Joins and lets all ready work run. */
+  const joined = async (...given: Parameters<typeof join>) => {
+    const one = join(...given);
+    await settle();
+    return one;
+  };
+  const isLost = ({ state }: ReturnType<typeof join>) => state.lease?.lost.aborted;
+  const held = (spec: object): FakeKube =>
+    kube.put(leases, { metadata: { name: ref.name, namespace }, spec });
   const stored = (): Readonly<Record<string, unknown>> => {
     const [lease] = kube.objectsOf(leases);
     return Object(lease?.['spec']) as Readonly<Record<string, unknown>>;
@@ -56,8 +65,7 @@ describe('a lease contender', () => {
   const identity = (pod: string) => `${pod}_00000000-0000-4000-8000-000000000001`;
 
   it('creates a missing lease and renews it', async () => {
-    const one = join('a');
-    await settle();
+    const one = await joined('a');
     expect(one.state.lease).toBeDefined();
     expect(stored()).toEqual({
       holderIdentity: identity('a'),
@@ -71,13 +79,12 @@ describe('a lease contender', () => {
       acquireTime: '2026-11-23T00:00:00.000000Z',
       renewTime: '2026-11-23T00:59:48.000000Z',
     });
-    expect(one.state.lease?.lost.aborted).toBe(false);
+    expect(isLost(one)).toBe(false);
     expect(one.notes).toEqual([`the lease is held: ${identity('a')}`]);
   });
 
   it('waits for the holder, reports its name and takes the lease when it is released', async () => {
-    const one = join('a');
-    await settle();
+    const one = await joined('a');
     const two = join('b');
     await clock.advance(hours(1));
     expect(two.state.lease).toBeUndefined();
@@ -86,13 +93,12 @@ describe('a lease contender', () => {
     expect(stored()).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
     await clock.advance(seconds(32));
     expect(stored()).toMatchObject({ holderIdentity: identity('b'), leaseTransitions: 1 });
-    expect(two.state.lease?.lost.aborted).toBe(false);
-    expect(one.state.lease?.lost.aborted).toBe(false);
+    expect(isLost(two)).toBe(false);
+    expect(isLost(one)).toBe(false);
   });
 
   it('releases the lease when it is stopped', async () => {
-    const one = join('a');
-    await settle();
+    const one = await joined('a');
     await kube.patch(ref, { type: 'merge', body: { metadata: { labels: { a: 'b' } } } }, live);
     one.stop.abort(new Error('the end'));
     await one.state.lease?.release();
@@ -102,8 +108,7 @@ describe('a lease contender', () => {
   it.each([-hours(5), 0, hours(5)])(
     'takes over from a dead holder with a clock skew of %i ms',
     async (skew) => {
-      const one = join('a');
-      await settle();
+      const one = await joined('a');
       const two = join('b', { skew });
       await clock.advance(seconds(60));
       const renewed = stored()['renewTime'];
@@ -118,12 +123,8 @@ describe('a lease contender', () => {
   );
 
   it('takes over at once from an earlier process of its pod', async () => {
-    kube.put(leases, {
-      metadata: { name: ref.name, namespace },
-      spec: { holderIdentity: 'a_x', leaseDurationSeconds: 137, leaseTransitions: 3 },
-    });
-    const one = join('a');
-    await settle();
+    held({ holderIdentity: 'a_x', leaseDurationSeconds: 137, leaseTransitions: 3 });
+    const one = await joined('a');
     expect(one.state.lease).toBeDefined();
     expect(stored()).toMatchObject({ holderIdentity: identity('a'), leaseTransitions: 4 });
   });
@@ -137,15 +138,14 @@ describe('a lease contender', () => {
         return kube.replace(...given);
       },
     };
-    const one = join('a', { kube: shaky });
-    await settle();
+    const one = await joined('a', { kube: shaky });
     const two = join('b');
     await clock.advance(seconds(26));
     away.until = seconds(26) + 1;
     await clock.advance(seconds(106));
-    expect(one.state.lease?.lost.aborted).toBe(false);
+    expect(isLost(one)).toBe(false);
     await clock.advance(seconds(2));
-    expect(one.state.lease?.lost.aborted).toBe(true);
+    expect(isLost(one)).toBe(true);
     expect(two.state.lease).toBeUndefined();
     await clock.advance(seconds(60));
     expect(two.state.lease).toBeDefined();
@@ -166,7 +166,7 @@ describe('a lease contender', () => {
       270,
     ],
   ])('takes a lease that %s as soon as it is free', async (_, spec, freeAfter) => {
-    kube.put(leases, { metadata: { name: ref.name, namespace }, spec });
+    held(spec);
     const one = join('a');
     if (freeAfter > 0) await clock.advance(seconds(freeAfter - 1));
     expect(one.state.lease).toBeUndefined();
@@ -187,27 +187,22 @@ describe('a lease contender', () => {
     };
     const one = join('a', { kube: slow });
     await clock.advance(seconds(26 + 106));
-    expect(one.state.lease?.lost.aborted).toBe(false);
+    expect(isLost(one)).toBe(false);
     await clock.advance(seconds(2));
-    expect(one.state.lease?.lost.aborted).toBe(true);
+    expect(isLost(one)).toBe(true);
   });
 
   it('loses the lease at its next renewal when another holds it', async () => {
-    const one = join('a');
-    await settle();
-    kube.put(leases, {
-      metadata: { name: ref.name, namespace },
-      spec: { holderIdentity: 'z', leaseDurationSeconds: 137 },
-    });
+    const one = await joined('a');
+    held({ holderIdentity: 'z', leaseDurationSeconds: 137 });
     await clock.advance(seconds(26));
-    expect(one.state.lease?.lost.aborted).toBe(true);
+    expect(isLost(one)).toBe(true);
     expect(one.notes.at(-1)).toBe('the lease is lost: z holds it');
     expect(stored()).toMatchObject({ holderIdentity: 'z' });
   });
 
   it('keeps the lease when somebody labels or deletes it', async () => {
-    const one = join('a');
-    await settle();
+    const one = await joined('a');
     const body = { metadata: { labels: { a: 'b' } } };
     await kube.patch(ref, { type: 'merge', body }, live);
     await clock.advance(seconds(60));
@@ -215,11 +210,11 @@ describe('a lease contender', () => {
     kube.drop(ref);
     await clock.advance(seconds(60));
     expect(stored()).toMatchObject({ holderIdentity: identity('a') });
-    expect(one.state.lease?.lost.aborted).toBe(false);
+    expect(isLost(one)).toBe(false);
   });
 
   it('is the only holder when two write at once', async () => {
-    kube.put(leases, { metadata: { name: ref.name, namespace }, spec: { holderIdentity: '' } });
+    held({ holderIdentity: '' });
     const both = [join('a'), join('b')];
     await clock.advance(seconds(100));
     expect(both.filter(({ state }) => state.lease !== undefined)).toHaveLength(1);
@@ -227,11 +222,10 @@ describe('a lease contender', () => {
 
   it('runs without a lease when RBAC forbids it, and reports that once', async () => {
     kube.lastError(forbidden);
-    const one = join('a');
-    await settle();
+    const one = await joined('a');
     expect(one.notes).toEqual([`${without}: forbidden`]);
     await clock.advance(hours(1));
-    expect(one.state.lease?.lost.aborted).toBe(false);
+    expect(isLost(one)).toBe(false);
     await one.state.lease?.release();
     expect(one.notes).toHaveLength(1);
   });
@@ -250,12 +244,10 @@ describe('a lease contender', () => {
 
   it('stops when another holds the lease that was forbidden', async () => {
     kube.lastError(forbidden);
-    const one = join('a');
-    await settle();
-    const spec = { holderIdentity: 'other_1', leaseDurationSeconds: 137 };
-    kube.put(leases, { metadata: { name: ref.name, namespace }, spec }).lastError(undefined);
+    const one = await joined('a');
+    held({ holderIdentity: 'other_1', leaseDurationSeconds: 137 }).lastError(undefined);
     await clock.advance(minutes(1));
-    expect(one.state.lease?.lost.aborted).toBe(true);
+    expect(isLost(one)).toBe(true);
     await one.state.lease?.release();
     expect(stored()).toMatchObject({ holderIdentity: 'other_1' });
   });
@@ -271,16 +263,13 @@ describe('a lease contender', () => {
   });
 
   it('uses a longer duration on a single node', async () => {
-    join('a', { isSingleNode: true });
-    await settle();
+    await joined('a', { isSingleNode: true });
     expect(stored()).toMatchObject({ leaseDurationSeconds: 270 });
   });
 
   it('rejects with the abort reason when it is stopped while waiting', async () => {
-    join('a');
-    await settle();
-    const two = join('b');
-    await settle();
+    await joined('a');
+    const two = await joined('b');
     two.stop.abort(new Error('the end'));
     await expect(two.ended).rejects.toThrow('the end');
   });

@@ -35,34 +35,40 @@ function setUp(more: Partial<Controller> = {}) {
     ...more,
   };
   const emit = (event: RunEventBody): void => void events.push(event);
-  const run = (controllers: readonly Controller[] = [controller]) =>
-    runControllers(
+  let ended: Promise<unknown> | undefined;
+  const run = (controllers: readonly Controller[] = [controller]): Promise<unknown> => {
+    ended = runControllers(
       { kube, clock, random: fakeRandom(), emit, signal: stop.signal },
       { name: 'test', controllers, lease: contender },
     ).catch((error: unknown) => error);
+    return ended;
+  };
+  const end = () => {
+    stop.abort(new Error('stop'));
+    return ended;
+  };
   const statuses = (): readonly string[] =>
     events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
   const holder = (): unknown =>
     (kube.objectsOf(leases)[0]?.['spec'] as { holderIdentity?: string } | undefined)
       ?.holderIdentity;
-  return { kube, clock, stop, events, ran, store, controller, run, statuses, holder };
+  return { kube, clock, end, events, ran, store, controller, run, statuses, holder };
 }
 
 const node = (name: string) => ({ metadata: { name } });
 
 describe('controllers', () => {
   it('reconcile the existing keys, then the changed ones, and release the lease at the end', async () => {
-    const { kube, stop, ran, run, events, holder } = setUp();
+    const { kube, end, ran, run, events, holder } = setUp();
     kube.put(nodes, node('a')).put(nodes, node('b'));
-    const ended = run();
+    void run();
     await settle();
     expect(ran).toEqual(['a', 'b']);
     kube.put(nodes, node('b'));
     kube.drop({ kind: nodes, name: 'a' });
     await settle();
     expect(ran).toEqual(['a', 'b', 'b', 'a']);
-    stop.abort(new Error('stop'));
-    expect(await ended).toEqual(new Error('stop'));
+    expect(await end()).toEqual(new Error('stop'));
     expect(holder()).toBe('');
     expect(events.map(({ type }) => type)).toEqual([
       ...['run.started', 'note', 'step.started', 'wait.updated', 'step.stopped', 'run.stopped'],
@@ -70,18 +76,17 @@ describe('controllers', () => {
   });
 
   it('reconcile nothing before they hold the lease', async () => {
-    const { kube, clock, stop, ran, run } = setUp();
+    const { kube, clock, end, ran, run } = setUp();
     const spec = { holderIdentity: 'other_1', leaseDurationSeconds: 60 };
     kube.put(leases, { metadata: { name: 'l', namespace: 'n' }, spec }).put(nodes, node('a'));
-    const ended = run();
+    void run();
     await clock.advance(seconds(59));
     kube.put(nodes, node('a'));
     await settle();
     expect(ran).toEqual([]);
     await clock.advance(seconds(40));
     expect(ran).toEqual(['a']);
-    stop.abort(new Error('stop'));
-    await ended;
+    await end();
   });
 
   it('abort their work when another holds the lease, and do not release it', async () => {
@@ -108,9 +113,9 @@ describe('controllers', () => {
   });
 
   it('hold the keys during a gap and reconcile all of them afterwards', async () => {
-    const { kube, clock, stop, ran, run, statuses } = setUp();
+    const { kube, clock, end, ran, run, statuses } = setUp();
     kube.put(nodes, node('a')).put(nodes, node('b'));
-    const ended = run();
+    void run();
     await settle();
     ran.length = 0;
     kube.lastError(kubeFailure('kube.unreachable', 'no'));
@@ -123,62 +128,58 @@ describe('controllers', () => {
     await settle();
     expect(ran.toSorted()).toEqual(['a', 'b', 'c']);
     expect(statuses().at(-1)).toBe('nothing to do');
-    stop.abort(new Error('stop'));
-    await ended;
+    await end();
   });
 
   it.each([
     ['one that fails, and log its error once', 'kube.unreachable', 'warn'],
     ['one with a conflict, and log it once as info', 'kube.conflict', 'info'],
   ] as const)('continue beside %s', async (_, code, level) => {
-    const { kube, clock, stop, ran, run, controller, events } = setUp();
+    const { kube, clock, end, ran, run, controller, events } = setUp();
     const broken: Controller = {
       ...controller,
       id: 'test/broken',
       reconcile: () => Promise.reject(kubeFailure(code, 'no')),
     };
     kube.put(nodes, node('a'));
-    const ended = run([broken, controller]);
+    void run([broken, controller]);
     await clock.advance(minutes(1));
     expect(ran).toEqual(['a']);
     const notes = events.filter((event) => event.type === 'note' && event.step === 'test/broken');
     expect(notes).toMatchObject([
       { level, step: 'test/broken', message: 'node a: trying again', fields: { code } },
     ]);
-    stop.abort(new Error('stop'));
-    await ended;
+    await end();
   });
 
   it('show what their keys wait for, at most ten', async () => {
-    const { kube, stop, run, statuses } = setUp({
+    const { kube, end, run, statuses } = setUp({
       reconcile: (key) => Promise.resolve(key === 'z' ? {} : { status: `waits ${key}` }),
     });
     for (const name of ['a', 'b', 'z']) kube.put(nodes, node(name));
-    const ended = run();
+    void run();
     await settle();
     expect(statuses().at(-1)).toBe('waits a; waits b');
     for (let number = 0; number < 20; number += 1) kube.put(nodes, node(`n${number}`));
     await settle(40);
     expect(statuses().at(-1)).toMatch(/; and 12 more$/);
-    stop.abort(new Error('stop'));
-    await ended;
+    await end();
   });
 
   it('show a key that fails, until it succeeds', async () => {
     let isBroken = true;
-    const { kube, clock, stop, run, statuses } = setUp({
+    const { kube, clock, end, run, statuses } = setUp({
       reconcile: () =>
         isBroken ? Promise.reject(kubeFailure('kube.invalid', 'no')) : Promise.resolve({}),
     });
     kube.put(nodes, node('a'));
-    const ended = run();
+    void run();
     await clock.advance(seconds(10));
     expect(statuses()).toEqual(['nothing to do', 'node a: kube.invalid']);
     isBroken = false;
     await clock.advance(minutes(1));
     expect(statuses().at(-1)).toBe('nothing to do');
-    stop.abort(new Error('stop'));
-    await ended;
+    await end();
   });
 
   it('fail with the error that ends an informer', async () => {

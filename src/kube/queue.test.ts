@@ -34,15 +34,17 @@ function setUp(options: Partial<QueueOptions> = {}) {
     open.get(key)?.reject(new Error('no'));
     await settle();
   };
-  return { clock, stop, begun, failed, queue, end, fail };
+  const add = async (...keys: readonly string[]): Promise<void> => {
+    for (const key of keys) queue.add(key);
+    await settle();
+  };
+  return { clock, begun, failed, queue, add, end, fail };
 }
 
 describe('a queue', () => {
   it('runs a key once at a time, and once more if it was added meanwhile', async () => {
-    const { queue, begun, end } = setUp();
-    queue.add('a');
-    for (let times = 0; times < 3; times += 1) queue.add('a');
-    await settle();
+    const { add, begun, end } = setUp();
+    await add('a', 'a', 'a', 'a');
     expect(begun).toEqual(['a']);
     await end('a');
     expect(begun).toEqual(['a', 'a']);
@@ -51,9 +53,8 @@ describe('a queue', () => {
   });
 
   it('runs at most atOnce keys and keeps the others', async () => {
-    const { queue, begun, end } = setUp({ atOnce: 2 });
-    for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
-    await settle();
+    const { queue, add, begun, end } = setUp({ atOnce: 2 });
+    await add('a', 'b', 'c', 'd');
     expect(begun).toEqual(['a', 'b']);
     queue.add('c');
     await end('a');
@@ -63,36 +64,31 @@ describe('a queue', () => {
   });
 
   it('doubles the backoff of a failing key up to 30 seconds, without delaying other keys', async () => {
-    const { queue, begun, failed, fail, clock, end } = setUp();
+    const { queue, add, begun, failed, fail, clock, end } = setUp();
     queue.add('a');
     for (let times = 0; times < 7; times += 1) {
       await settle();
       await fail('a');
-      queue.add('a');
-      await settle();
+      await add('a');
       expect(begun).toHaveLength(times + 1);
       await clock.advance(seconds(30));
     }
     expect(failed.map(([, pause]) => pause)).toEqual([1, 2, 4, 8, 16, 30, 30].map(seconds));
-    queue.add('b');
-    await settle();
+    await add('b');
     expect(begun.at(-1)).toBe('b');
     await end('a');
-    queue.add('a');
-    await settle();
+    await add('a');
     await fail('a');
     expect(failed.at(-1)).toEqual(['a', seconds(1)]);
   });
 
   it('runs a key again after the requested time, or sooner when it is added', async () => {
-    const { queue, begun, clock, end } = setUp();
-    queue.add('a');
-    await settle();
+    const { add, begun, clock, end } = setUp();
+    await add('a');
     await end('a', { after: minutes(5) });
     await clock.advance(minutes(4));
     expect(begun).toHaveLength(1);
-    queue.add('a');
-    await settle();
+    await add('a');
     expect(begun).toHaveLength(2);
     await end('a', { after: minutes(5) });
     await clock.advance(minutes(4));
@@ -113,12 +109,10 @@ describe('a queue', () => {
   });
 
   it('merges additions of a key within the settle time', async () => {
-    const { queue, begun, clock, end } = setUp({ settle: seconds(1) });
-    queue.add('a');
-    await settle();
+    const { add, begun, clock, end } = setUp({ settle: seconds(1) });
+    await add('a');
     await end('a');
-    for (let times = 0; times < 5; times += 1) queue.add('a');
-    await settle();
+    await add('a', 'a', 'a', 'a', 'a');
     expect(begun).toHaveLength(1);
     await clock.advance(seconds(1));
     expect(begun).toHaveLength(2);
@@ -144,9 +138,8 @@ describe('a queue', () => {
 
   it('is closed once the running key has ended', async () => {
     const ending = Promise.withResolvers<Result>();
-    const { queue } = setUp({ reconcile: () => ending.promise });
-    queue.add('a');
-    await settle();
+    const { queue, add } = setUp({ reconcile: () => ending.promise });
+    await add('a');
     const seen: string[] = [];
     const closed = queue.close().then(() => seen.push('closed'));
     await settle();

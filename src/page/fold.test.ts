@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunEventBody } from '../engine/events.ts';
+import { progressed, waited, waiting } from '../../test/support/run-events.ts';
 import { pageAfter } from './fold.ts';
 import { railOfStages, stageStep } from './rail.ts';
 import { caps, emptyPage, type PageState, type PageUpdate, type Rail } from './state.ts';
@@ -60,12 +61,11 @@ describe('pageAfter for events of an agent', () => {
 
   it('splits the span of a write at a wait', () => {
     const step = 'image/write';
-    const wait = { step, sentence: 's', waited: 0 } as const;
     const page = after(
       started(10, step),
-      event(20, { type: 'wait.updated', ...wait, status: 'not yet', limit: 99 }),
-      event(30, { type: 'wait.updated', ...wait, status: 'nearly', limit: 99 }),
-      event(60, { type: 'wait.finished', ...wait, isReached: true }),
+      event(20, waiting(step, 'not yet')),
+      event(30, waiting(step, 'nearly')),
+      event(60, waited(step)),
       event(70, { type: 'step.finished', step, duration: 60 }),
     );
     expect(page.hosts[0]?.spans.map(({ work, from, until }) => [work, from, until])).toEqual([
@@ -76,13 +76,11 @@ describe('pageAfter for events of an agent', () => {
   });
 
   it('does not lower the percentage, even in a later attempt', () => {
-    const progress = (at: number, percent: number): PageUpdate =>
-      event(at, { type: 'step.progress', step: 'image/write', progress: { info: '', percent } });
     const page = after(
       started(1, 'image/write'),
-      progress(2, 40),
+      event(2, progressed('image/write', 40)),
       started(3, 'image/write', 2),
-      progress(4, 10),
+      event(4, progressed('image/write', 10)),
     );
     expect(page.hosts[0]?.steps['image/write']).toMatchObject({ attempt: 2, percent: 40 });
   });
@@ -96,35 +94,24 @@ describe('pageAfter for events of an agent', () => {
   });
 
   it('logs the status of a wait only when it changes', () => {
-    const wait = (at: number, status: string): PageUpdate =>
-      event(at, {
-        type: 'wait.updated',
-        step: 'cluster/wait',
-        sentence: 'two masters are there',
-        status,
-        waited: at - 10,
-        limit: 3_600_000,
-      });
-    const page = after(
-      started(10, 'cluster/wait'),
-      wait(20, 'none'),
-      wait(30, 'none'),
-      wait(40, 'm2'),
+    const step = 'cluster/wait';
+    const waits = ['none', 'none', 'm2'].map((status, index) =>
+      event(20 + 10 * index, waiting(step, status, { waited: 10 + 10 * index })),
     );
-    const step = page.hosts[0]?.steps['cluster/wait'];
-    expect(step?.wait).toMatchObject({ status: 'm2', since: 10 });
+    const page = after(started(10, step), ...waits);
+    expect(page.hosts[0]?.steps[step]?.wait).toMatchObject({ status: 'm2', since: 10 });
     expect(page.lines.filter(({ text }) => text.includes('waits until'))).toHaveLength(2);
   });
 
   it.each([
-    [true, 'reached after 5 s: two masters are there'],
-    [false, 'gave up after 5 s: two masters are there: 1 of 2'],
+    [true, 'reached after 5 s: it is so'],
+    [false, 'gave up after 5 s: it is so: 1 of 2'],
   ])('logs the end of a wait: reached %s', (isReached, text) => {
-    const wait = { step: 'cluster/wait', sentence: 'two masters are there' };
+    const step = 'cluster/wait';
     const page = after(
-      started(10, wait.step),
-      event(20, { type: 'wait.updated', ...wait, status: '1 of 2', waited: 0, limit: 99 }),
-      event(5020, { type: 'wait.finished', ...wait, isReached, waited: 5000 }),
+      started(10, step),
+      event(20, waiting(step, '1 of 2')),
+      event(5020, waited(step, undefined, { isReached, waited: 5000 })),
     );
     expect(page.lines.at(-1)?.text).toBe(text);
   });

@@ -70,12 +70,12 @@ describe.each(['live', 'saved'] as const)('a %s page', (mode) => {
   });
 });
 
-const pageAfterAll = (...all: readonly PageUpdate[]): PageState =>
-  all.reduce<PageState>(pageAfter, emptyPage('', '', 0));
+const saved = (...all: readonly PageUpdate[]): string =>
+  pageDocument(all.reduce(pageAfter, emptyPage('', '', 0)), 9, 'saved');
 
 /** Returns the text of a page without its tags. */
-const textOf = (shown: PageState): string =>
-  pageDocument(shown, 9, 'saved')
+const textOf = (...all: readonly PageUpdate[]): string =>
+  saved(...all)
     .replaceAll(/<(style|script|title)[^]*?<\/\1>|<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ');
 
@@ -109,12 +109,10 @@ describe('a failed installation', () => {
 
   it('lists only the operator that failed', () => {
     const text = textOf(
-      pageAfterAll(
-        operator('console', 'bad'),
-        operator('etcd', 'waiting'),
-        operator('dns', 'good'),
-        ...error,
-      ),
+      operator('console', 'bad'),
+      operator('etcd', 'waiting'),
+      operator('dns', 'good'),
+      ...error,
     );
     expect(text).toContain(
       'operator console cluster error failed: took 10 seconds operator console: no route next: oc describe clusteroperator console logs: /logs',
@@ -125,12 +123,10 @@ describe('a failed installation', () => {
 
   it('says that a host had rebooted before another one failed', () => {
     const text = textOf(
-      pageAfterAll(
-        ...['m1', 'm2'].map(host),
-        { kind: 'stage', at: 1, host: 'm1', stage: 'Rebooting', info: '', status: 'installing' },
-        failed,
-        { ...failed, host: 'm1', isStopped: true, text: 'rebooted', failure: undefined },
-      ),
+      ...['m1', 'm2'].map(host),
+      { kind: 'stage', at: 1, host: 'm1', stage: 'Rebooting', info: '', status: 'installing' },
+      failed,
+      { ...failed, host: 'm1', isStopped: true, text: 'rebooted', failure: undefined },
     );
     expect(text).toContain('m1 master ■ rebooted into its disk before m2 failed');
     expect(text).not.toContain('stopped because');
@@ -139,47 +135,45 @@ describe('a failed installation', () => {
   it('says that the service has not heard of a failure', () => {
     const cluster = { at: 1, status: 'installing', info: 'Installation in progress' } as const;
     const unheard = [host('m2'), { kind: 'cluster', ...cluster }, failed] as const;
-    const text = textOf(pageAfterAll(...unheard));
+    const text = textOf(...unheard);
     expect(text).toContain('the service has not heard of the failure');
     expect(text).not.toMatch(/cluster installing|in progress/);
     const stage = { kind: 'stage', at: 3, host: 'm2', stage: '', info: '' } as const;
-    expect(textOf(pageAfterAll(...unheard, { ...stage, status: 'error' }))).toContain(
-      'cluster installing',
-    );
+    expect(textOf(...unheard, { ...stage, status: 'error' })).toContain('cluster installing');
   });
 
   it('shows notes beside the failure, and no object as in progress', () => {
     const notes = ['it needs no reset'];
     const end = { kind: 'end', at: 3, isGood: false, text: 'failed', details: [], notes } as const;
-    const text = textOf(pageAfterAll(operator('etcd', 'waiting'), end));
+    const text = textOf(operator('etcd', 'waiting'), end);
     expect(text).toContain('it needs no reset');
     expect(text).toContain('○ etcd waiting');
-    expect(textOf(pageAfterAll(operator('etcd', 'waiting')))).toContain('◐ etcd waiting');
+    expect(textOf(operator('etcd', 'waiting'))).toContain('◐ etcd waiting');
   });
 
   it('lists the failed host first and the others as stopped because of it', () => {
     const stopped = { ...failed, at: 1, host: 'm1', isStopped: true, text: 'stopped' } as const;
-    const shown = pageAfterAll(
+    const shown: readonly PageUpdate[] = [
       ...['m1', 'm2', 'm3'].map(host),
       { ...stopped, failure: undefined },
       failed,
       { kind: 'stage', at: 2, host: 'm3', stage: '', info: '', status: 'stopped' },
       operator('console', 'bad'),
       ...error,
-    );
-    const text = textOf(shown);
+    ];
+    const text = textOf(...shown);
     expect(text).toMatch(
       /m2 master ✕ failed .*m1 master ■ stopped because m2 failed .*m3 master ■/,
     );
     expect(text.match(/next: /g)).toEqual(['next: ']);
-    expect(pageDocument(shown, 9, 'saved')).toMatch(/<progress\s+class="is-bad"/);
+    expect(saved(...shown)).toMatch(/<progress\s+class="is-bad"/);
   });
 });
 
 it('a page has the heading Faults only if there are faults', () => {
-  expect(textOf(pageAfterAll())).not.toContain('Faults');
+  expect(textOf()).not.toContain('Faults');
   const fault: PageUpdate = { kind: 'fault', at: 1, where: 'm2', what: 'power-loss' };
-  expect(textOf(pageAfterAll(fault))).toContain('Faults that the lab injects ✕ m2 power-loss');
+  expect(textOf(fault)).toContain('Faults that the lab injects ✕ m2 power-loss');
 });
 
 it('html escapes texts and inserts nested HTML unchanged', () => {
