@@ -26,24 +26,21 @@ const answering = (answer: () => string | Error): Pick<Inventory, 'kubeconfig'> 
     return given instanceof Error ? Promise.reject(given) : Promise.resolve(downloadOf(given));
   },
 });
+const credentialsOf = (inventory?: Pick<Inventory, 'kubeconfig'>) =>
+  clusterCredentials({ host, path, clock, ...(inventory && { inventory }) });
 const refusing = (code: 'inventory.not-found' | 'inventory.refused' | 'inventory.denied') =>
   answering(() => inventoryFailure(code, 'no'));
 
 describe('the kubeconfig of the cluster', () => {
   it('is read from the host without a request to the service', async () => {
     host.withFile(path, 'own');
-    const credentials = clusterCredentials({
-      host,
-      path,
-      clock,
-      inventory: answering(() => 'theirs'),
-    });
+    const credentials = credentialsOf(answering(() => 'theirs'));
     expect(await credentials(signal)).toBe('own');
     expect(requests).toBe(0);
   });
 
   it('is undefined while the file is missing or empty and there is no service', async () => {
-    const credentials = clusterCredentials({ host, path, clock });
+    const credentials = credentialsOf();
     expect(await credentials(signal)).toBeUndefined();
     host.withFile(path, '\n');
     expect(await credentials(signal)).toBeUndefined();
@@ -51,13 +48,13 @@ describe('the kubeconfig of the cluster', () => {
 
   it('is downloaded from the service when the host has no file', async () => {
     const inventory = answering(() => 'theirs');
-    expect(await clusterCredentials({ host, path, clock, inventory })(signal)).toBe('theirs');
+    expect(await credentialsOf(inventory)(signal)).toBe('theirs');
   });
 
   it.each(['inventory.not-found', 'inventory.refused'] as const)(
     'is undefined when the service answers %s, and requested again after ten seconds',
     async (code) => {
-      const credentials = clusterCredentials({ host, path, clock, inventory: refusing(code) });
+      const credentials = credentialsOf(refusing(code));
       expect(await credentials(signal)).toBeUndefined();
       expect(await credentials(signal)).toBeUndefined();
       expect(requests).toBe(1);
@@ -68,18 +65,13 @@ describe('the kubeconfig of the cluster', () => {
   );
 
   it('fails with another error of the service', async () => {
-    const credentials = clusterCredentials({
-      host,
-      path,
-      clock,
-      inventory: refusing('inventory.denied'),
-    });
+    const credentials = credentialsOf(refusing('inventory.denied'));
     await expect(credentials(signal)).rejects.toMatchObject({ code: 'inventory.denied' });
   });
 
   it('is refused when it exceeds 1 MiB', async () => {
     const inventory = answering(() => 'x'.repeat(1024 * 1024 + 1));
-    const credentials = clusterCredentials({ host, path, clock, inventory });
+    const credentials = credentialsOf(inventory);
     await expect(credentials(signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
   });
 
@@ -91,7 +83,7 @@ describe('the kubeconfig of the cluster', () => {
         return new Promise(() => undefined);
       },
     };
-    const found = clusterCredentials({ host, path, clock, inventory })(signal);
+    const found = credentialsOf(inventory)(signal);
     await settle();
     host.withFile(path, 'own');
     await clock.advance(seconds(1));

@@ -22,6 +22,8 @@ const kubeconfig = ({ cluster = {}, user = {}, current = 'admin' }: Parts = {}):
     'current-context': current,
   });
 
+const read = (parts: Parts) => readKubeconfig(kubeconfig(parts));
+
 describe('readKubeconfig', () => {
   it('reads the kubeconfig that the installer writes', () => {
     const access = readKubeconfig(`
@@ -62,22 +64,22 @@ users:
     ['a username and a password', { username: 'a', password: 'b' }, `Basic ${base64('a:b')}`],
     ['a user without credentials', {}, undefined],
   ])('reads the authorization from %s', (_, user, authorization) => {
-    expect(readKubeconfig(kubeconfig({ user })).authorization?.reveal()).toBe(authorization);
+    expect(read({ user }).authorization?.reveal()).toBe(authorization);
   });
 
   it.each([
     ['HTTPS://API.c.example:6443', 'https://api.c.example:6443'],
     ['https://c.example/k8s/clusters/c-1/\n', 'https://c.example/k8s/clusters/c-1'],
   ])('normalizes the server %j to %s', (server, reached) => {
-    expect(readKubeconfig(kubeconfig({ cluster: { server } })).server).toBe(reached);
+    expect(read({ cluster: { server } }).server).toBe(reached);
   });
 
   it('reads the proxy and does not reveal its password in JSON', () => {
     const cluster = { 'proxy-url': 'http://u:hidden@proxy.example:3128' };
-    const { proxy } = readKubeconfig(kubeconfig({ cluster }));
+    const { proxy } = read({ cluster });
     expect(proxy?.reveal()).toBe('http://u:hidden@proxy.example:3128');
     expect(JSON.stringify(proxy)).not.toContain('hidden');
-    expect(readKubeconfig(kubeconfig({ cluster: { 'proxy-url': '' } })).proxy).toBeUndefined();
+    expect(read({ cluster: { 'proxy-url': '' } }).proxy).toBeUndefined();
   });
 
   it.each<[string, (text: string) => string]>([
@@ -91,7 +93,7 @@ users:
 
   it('reads tls-server-name, insecure-skip-tls-verify and impersonation', () => {
     const cluster = { 'tls-server-name': 'api.c', 'insecure-skip-tls-verify': true };
-    expect(readKubeconfig(kubeconfig({ cluster, user: { as: 'x' } }))).toMatchObject({
+    expect(read({ cluster, user: { as: 'x' } })).toMatchObject({
       server: 'https://api-int.c.example:6443',
       serverName: 'api.c',
       isInsecure: true,
@@ -99,28 +101,26 @@ users:
     });
   });
 
-  it.each<[string, string]>([
+  it.each<[string, string | Parts]>([
     ['invalid YAML', '{ secret-key'],
     ['YAML that is not a mapping', 'secret-key'],
-    ['a missing current context', kubeconfig({ current: 'gone' })],
-    ['a current context without its cluster', kubeconfig({ current: 'other' })],
-    ['an invalid server URL', kubeconfig({ cluster: { server: 'ftp:x secret-key' } })],
-    ['no server', kubeconfig({ cluster: { server: '' } })],
-    ['a reference to a CA file', kubeconfig({ cluster: { 'certificate-authority': '/ca' } })],
-    ['a reference to a key file', kubeconfig({ user: { 'client-key': '/key' } })],
-    ['a reference to a token file', kubeconfig({ user: { tokenFile: '/token' } })],
-    ['a password in the server', kubeconfig({ cluster: { server: 'https://u:secret-key@c' } })],
-    ['a SOCKS proxy', kubeconfig({ cluster: { 'proxy-url': 'socks5://secret-key@p' } })],
-    ['an invalid proxy URL', kubeconfig({ cluster: { 'proxy-url': 'secret-key' } })],
-    ['an exec plugin', kubeconfig({ user: { exec: { command: 'aws', args: ['secret-key'] } } })],
-    ['an auth provider', kubeconfig({ user: { 'auth-provider': { name: 'secret-key' } } })],
-    ['a token that is invalid in a header', kubeconfig({ user: { token: 'secret-key\n€' } })],
-    [
-      'an impersonated user that is invalid in a header',
-      kubeconfig({ user: { as: 'secret-key\r\nX: y' } }),
-    ],
-    ['a reference to a token file by token-file', kubeconfig({ user: { 'token-file': '/t' } })],
-  ])('refuses %s without quoting the text', (_, text) => {
+    ['a missing current context', { current: 'gone' }],
+    ['a current context without its cluster', { current: 'other' }],
+    ['an invalid server URL', { cluster: { server: 'ftp:x secret-key' } }],
+    ['no server', { cluster: { server: '' } }],
+    ['a reference to a CA file', { cluster: { 'certificate-authority': '/ca' } }],
+    ['a reference to a key file', { user: { 'client-key': '/key' } }],
+    ['a reference to a token file', { user: { tokenFile: '/token' } }],
+    ['a password in the server', { cluster: { server: 'https://u:secret-key@c' } }],
+    ['a SOCKS proxy', { cluster: { 'proxy-url': 'socks5://secret-key@p' } }],
+    ['an invalid proxy URL', { cluster: { 'proxy-url': 'secret-key' } }],
+    ['an exec plugin', { user: { exec: { command: 'aws', args: ['secret-key'] } } }],
+    ['an auth provider', { user: { 'auth-provider': { name: 'secret-key' } } }],
+    ['a token that is invalid in a header', { user: { token: 'secret-key\n€' } }],
+    ['an impersonated user that is invalid in a header', { user: { as: 'secret-key\r\nX: y' } }],
+    ['a reference to a token file by token-file', { user: { 'token-file': '/t' } }],
+  ])('refuses %s without quoting the text', (_, given) => {
+    const text = typeof given === 'string' ? given : kubeconfig(given);
     expect(() => readKubeconfig(text)).toThrow(
       expect.objectContaining({
         code: 'kube.bad-credentials',
