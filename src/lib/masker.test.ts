@@ -48,13 +48,30 @@ describe('the masker', () => {
     expect(maskerOf(long).mask(text)).toBe(shown);
   });
 
-  it('masks two overlapping secrets', () => {
-    expect(maskerOf('abcdefgh-ijkl', 'ijkl-mnopqrst').mask('abcdefgh-ijkl-mnopqrst')).toBe('***');
-  });
-
-  it('masks a single line of a multi-line secret', () => {
-    const key = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n';
-    expect(maskerOf(key).mask('read MIIEvQIBADANBgkqhkiG9w0B')).toBe('read ***');
+  const key = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n';
+  it.each<[string, readonly string[], string, string]>([
+    [
+      'masks two overlapping secrets',
+      ['abcdefgh-ijkl', 'ijkl-mnopqrst'],
+      'abcdefgh-ijkl-mnopqrst',
+      '***',
+    ],
+    [
+      'masks the longer of two secrets with a common prefix',
+      ['secret', 'secret-longer'],
+      'secret-longer',
+      '***',
+    ],
+    [
+      'masks a single line of a multi-line secret',
+      [key],
+      'read MIIEvQIBADANBgkqhkiG9w0B',
+      'read ***',
+    ],
+    ['leaves text unchanged without a secret', [], 'text', 'text'],
+    ['leaves text unchanged with an empty secret', [''], 'text', 'text'],
+  ])('%s', (...[, secrets, text, shown]) => {
+    expect(maskerOf(...secrets).mask(text)).toBe(shown);
   });
 
   // openshift-install and the machine-config-server write no kind (`clientcmd/api/v1.Config`).
@@ -121,15 +138,6 @@ describe('the masker', () => {
     expect(maskerOf(file).mask(`the words ${secret} were refused`)).toBe(
       'the words *** were refused',
     );
-  });
-
-  it('leaves text unchanged without a secret and with an empty one', () => {
-    expect(maskerOf('').mask('text')).toBe('text');
-    expect(masker().mask('text')).toBe('text');
-  });
-
-  it('masks the longer of two secrets with a common prefix', () => {
-    expect(maskerOf('secret', 'secret-longer').mask('secret-longer')).toBe('***');
   });
 
   const printable = fc.string({ minLength: 12, maxLength: 60 });

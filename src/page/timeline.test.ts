@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { pageAfter } from './fold.ts';
-import { emptyPage, type HostState, type PageUpdate, type Span, type Work } from './state.ts';
+import {
+  emptyPage,
+  type HostState,
+  type PageState,
+  type PageUpdate,
+  type Span,
+  type Work,
+} from './state.ts';
 import { scaleOf, sharesOf, timelineOf, timelineSection } from './timeline.ts';
 
 const span = (work: Work, from: number, until?: number): Span => ({
@@ -9,6 +16,12 @@ const span = (work: Work, from: number, until?: number): Span => ({
   work,
   from,
   ...(until === undefined ? {} : { until }),
+});
+
+const pageOf = (hosts: readonly HostState[], more: Partial<PageState> = {}): PageState => ({
+  ...emptyPage('', '', 0),
+  hosts,
+  ...more,
 });
 
 const none = { live: 0, prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
@@ -54,7 +67,7 @@ describe('timelineOf', () => {
       { ...span('write', 10, 90), track: 'disk' },
       { ...span('wait', 10, 95), track: 'cluster' },
     ];
-    const timeline = timelineOf({ ...emptyPage('', '', 0), hosts: [host(spans, 95)] }, 200);
+    const timeline = timelineOf(pageOf([host(spans, 95)]), 200);
     expect(timeline).toMatchObject({ from: 0, until: 200 });
     const tracks = timeline.hosts[0]?.tracks.map(([first]) => first?.track);
     expect(tracks).toEqual(['', 'disk', 'cluster']);
@@ -64,19 +77,19 @@ describe('timelineOf', () => {
 
   it('begins with the first span and ends with the page', () => {
     const end = { at: 500, isGood: true, text: '', details: [] };
-    const page = { ...emptyPage('', '', 100), hosts: [host([span('write', 40, 90)])], end };
+    const page = pageOf([host([span('write', 40, 90)])], { startedAt: 100, end });
     expect(timelineOf(page, 9000)).toMatchObject({ from: 40, until: 500 });
   });
 
   it('counts no time for a host that ended before the page began', () => {
-    const timeline = timelineOf({ ...emptyPage('', '', 1000), hosts: [host([], 400)] }, 2000);
+    const timeline = timelineOf(pageOf([host([], 400)], { startedAt: 1000 }), 2000);
     expect(timeline).toMatchObject({ from: 1000, hosts: [{ took: 0, shares: none }] });
   });
 
   it('ends with the last span when the end of the service is earlier', () => {
     const end: PageUpdate = { kind: 'end', at: 50, isGood: false, text: 'error', details: [] };
     const hosts = [host([span('write', 90), span('boot', 95)])];
-    const page = pageAfter({ ...emptyPage('', '', 0), hosts }, end);
+    const page = pageAfter(pageOf(hosts), end);
     expect(timelineOf(page, 200)).toMatchObject({ until: 95, longest: [{ took: 0 }, { took: 0 }] });
   });
 
@@ -88,7 +101,7 @@ describe('timelineOf', () => {
       end: { at: 40, isGood: false, isStopped, text: '' },
     });
     const end = { at: 50, isGood: false, text: 'failed, as expected', details: [] };
-    const page = { ...emptyPage('', '', 0), hosts: [of('m1', true), of('m2', false)], end };
+    const page = pageOf([of('m1', true), of('m2', false)], { end });
     const [first = '', second = ''] = timelineSection(page, 60).text.split('class="row"').slice(1);
     expect(first).toContain('aria-label="m1: write disks 40 ms, stopped because m2 failed"');
     expect(first).toContain('<title>stopped because m2 failed</title>');
@@ -99,7 +112,7 @@ describe('timelineOf', () => {
   it('numbers the attempts of a step, and says what a row is', () => {
     const write = { ...span('write', 0, 10), title: 'Write', attempt: 1 };
     const spans = [write, { ...write, attempt: 2, from: 10, until: 20 }, span('wait', 60, 100)];
-    const page = { ...emptyPage('', '', 0), hosts: [host(spans, 100)] };
+    const page = pageOf([host(spans, 100)]);
     expect(timelineOf(page, 100).longest.map(({ title }) => title)).toEqual([
       ...['wait 60', 'Write, attempt 1', 'Write, attempt 2'],
     ]);
@@ -110,7 +123,7 @@ describe('timelineOf', () => {
 
   it('marks no failed end on a host that is a node', () => {
     const end = { at: 100, isGood: false, text: 'failed', details: [] };
-    const page = { ...emptyPage('', '', 0), hosts: [host([span('write', 0, 40)], 90)], end };
+    const page = pageOf([host([span('write', 0, 40)], 90)], { end });
     expect(timelineSection(page, 100).text).not.toContain('end: failed');
   });
 
@@ -120,7 +133,7 @@ describe('timelineOf', () => {
       { kind: 'Node', name: 'm2', state: 'NotReady', tone: 'waiting', at: 8 },
     ] as const;
     const faults = [{ at: 3, where: 'm1', what: 'power-loss', times: 1 }];
-    expect(timelineOf({ ...emptyPage('', '', 0), objects, faults }, 10).moments).toEqual([
+    expect(timelineOf(pageOf([], { objects, faults }), 10).moments).toEqual([
       { at: 3, text: 'fault on m1: power-loss', isBad: true },
       { at: 7, text: 'Node m1: Ready', isBad: false },
     ]);

@@ -92,7 +92,8 @@ async function collect({
   });
   const files = await readArchive(readFileSync(join(root, path)));
   const manifest = BundleManifest.parse(JSON.parse(files.get(manifestFile) ?? ''));
-  return { path, files, manifest };
+  const fileOf = (name: string) => manifest.files.find((file) => file.name === name);
+  return { path, files, manifest, fileOf };
 }
 
 const journal = 'opt/install-dir/journal.jsonl';
@@ -170,22 +171,20 @@ describe('the bundle of a failed run', () => {
   it('is complete except for a command that hangs in the kernel', async () => {
     const host = fakeHost();
     host.on(lsblkArgv).answers(() => new Promise(() => undefined));
-    const { files, manifest } = await collect({ host, clock: quickClock() });
-    expect(manifest.files.find(({ name }) => name === 'disks.json')).toMatchObject({
-      missing: 'not done within 6 s',
-    });
+    const { files, fileOf } = await collect({ host, clock: quickClock() });
+    expect(fileOf('disks.json')?.missing).toBe('not done within 6 s');
     expect(files.get('kernel.log')).toContain('I/O error, dev sda');
   });
 
   it('has the last lines of a long log', async () => {
     const line = `${'x'.repeat(99)}\n`;
     put(log, `the first line\n${line.repeat(60_000)}the last line\n`);
-    const { files, manifest } = await collect();
+    const { files, fileOf } = await collect();
     const kept = files.get('agent.log') ?? '';
     expect(kept.length).toBeLessThan(2.1 * 2 ** 20);
     expect(kept.endsWith(`${line}the last line\n`)).toBe(true);
     expect(kept).not.toContain('the first line');
-    expect(manifest.files.find(({ name }) => name === 'agent.log')?.of).toBe(6_000_029);
+    expect(fileOf('agent.log')?.of).toBe(6_000_029);
   });
 
   it('is created even if the run has been aborted', async () => {
