@@ -14,7 +14,7 @@ const ready = (timeoutSeconds: number) => ({
 });
 
 describe('the MachineHealthChecks of a Cluster', () => {
-  it.each<[string, object, string | undefined]>([
+  it.each([
     ['refuse ten minutes of an Unknown node', ready(600), 'Ready=Unknown after 600 s'],
     [
       'refuse five minutes of a Machine condition',

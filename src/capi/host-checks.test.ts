@@ -71,7 +71,7 @@ describe('HostsValid', () => {
     expect(checkOf(hosts)).toMatchObject({ status: 'True', reason: 'Valid' });
   });
 
-  it.each<[string, string, readonly Host[]]>([
+  it.each([
     ['HostNameNotUnique', 'n0 is the name of m0, m2; give', [one, two, { reports: ['N0'] }]],
     [
       'HostNameNotUnique',

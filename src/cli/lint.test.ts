@@ -59,7 +59,7 @@ describe('lint', () => {
   });
 
   const wanted = 'a MachineConfig, a MachineOSConfig or an Ignition config is expected';
-  it.each<[string, string | Uint8Array, RegExp]>([
+  it.each([
     ['an empty file', '', new RegExp(`^f:1: error: ${wanted}, and this is empty$`)],
     ['an empty List', 'kind: List\nitems: []\n', /^f:2: error: .*this List is empty$/],
     ['a binary file', new Uint8Array([127, 69, 0, 1]), /^f:1: error: .*this file is binary$/],

@@ -23,7 +23,7 @@ const keyfiles = (): string => {
 };
 
 describe('media', () => {
-  it.each<readonly [string, readonly string[], string]>([
+  it.each([
     ['no source', ['--out', 'x', '--image', 'i'], '--iso and --pxe'],
     ['two sources', ['--iso', 'a', '--pxe', 'b', '--out', 'x'], '--iso and --pxe'],
     ['a missing image of the agent', ['--iso', 'a', '--out', 'x'], 'is not known'],

@@ -40,7 +40,7 @@ const id: Values = { 's3.accessKeyId': 'AKIA' };
 
 describe('requireComplete without a role', () => {
   const line = '--url http://h --cluster-id c --host-id h --boot-device /dev/sda'.split(' ');
-  it.each<[string, readonly string[], Record<string, string>, readonly string[]]>([
+  it.each([
     ['accepts flags of assisted-installer alone', line, { HTTPS_PROXY: 'http://p:1' }, []],
     [
       'requires a role beside a flag of Bootwright',
@@ -72,7 +72,7 @@ describe('requireComplete without a role', () => {
 });
 
 describe('requireComplete', () => {
-  it.each<[string, Values, readonly SettingKey[]]>([
+  it.each([
     ['no settings', {}, ['disk.device', 'service.url']],
     ['no disk', { ...service, 'disk.device': '' }, ['disk.device']],
     [
@@ -176,7 +176,7 @@ const everything: Values = {
   'service.url': 'http://h',
 };
 
-it.each<[string, Values, string | undefined]>([
+it.each([
   ['a file before all others', everything, 'file'],
   ['a URL before an object store', { ...everything, 'ignition.file': '' }, 'url'],
   [

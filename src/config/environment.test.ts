@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { valuesIn } from '../../test/support/layer-values.ts';
 import type { Secret } from '../model/secret.ts';
-import {
-  type Environment,
-  environmentLayer,
-  knownVariablesLayer,
-  variableOf,
-} from './environment.ts';
+import { environmentLayer, knownVariablesLayer, variableOf } from './environment.ts';
 import { settingKeys } from './settings.ts';
 
 describe('environmentLayer', () => {
@@ -56,7 +51,7 @@ it('environmentLayer names the replacement of a removed setting', () => {
 });
 
 describe('knownVariablesLayer', () => {
-  it.each<[string, Environment, Record<string, unknown>]>([
+  it.each([
     ['no variables', {}, {}],
     ['an empty token', { PULL_SECRET_TOKEN: '' }, {}],
     ['a region', { AWS_DEFAULT_REGION: 'a' }, { 's3.region': 'a' }],

@@ -45,7 +45,7 @@ describe('readFlags', () => {
     });
   });
 
-  it.each<[string, string, Record<string, unknown>]>([
+  it.each([
     ['-r', '-r worker', { role: 'worker' }],
     ['the last of two roles', '-r worker --role=master', { role: 'master' }],
     [

@@ -88,7 +88,7 @@ it.each<readonly [SettingKey, string, readonly string[]]>([
   expect(checked).toThrow(refusalOf(setting));
 });
 
-it.each<SettingKey>([
+it.each([
   ...(['registries.ca', 'hooks.before', 'hooks.after', 'network.keyfiles'] as const),
   ...(['network.nmstate', 'ignition.file', 'ignition.caFile', 'image.file'] as const),
 ])('%s accepts an absolute path, and refuses URLs and relative paths', (key) => {

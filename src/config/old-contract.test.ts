@@ -7,7 +7,7 @@ import type { Layer } from './settings.ts';
 const values = (line: string) => valuesIn(readFlags(line.split(' ')).layer);
 
 describe('flags of earlier services', () => {
-  it.each<[string, string, Record<string, unknown>]>([
+  it.each([
     [
       'reads high availability None as one node',
       '--high-availability-mode None',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { selectorText } from './selector.ts';
 
-it.each<[string, unknown, string | undefined]>([
+it.each([
   ['undefined', undefined, undefined],
   ['an empty selector', {}, ''],
   ['matchLabels', { matchLabels: { a: '', b: 'c' } }, 'a=,b=c'],

@@ -28,7 +28,7 @@ it.each([
   expect(canonicalAddress(text)).toBeUndefined();
 });
 
-it.each<[boolean, string, string]>([
+it.each([
   [true, '192.0.2.255', '192.0.2.0/24'],
   [true, '192.0.2.129', '192.0.2.128/25'],
   [true, '2001:DB8:0::5', '2001:db8::/64'],

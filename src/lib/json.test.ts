@@ -17,7 +17,7 @@ it('parses a long text that is not nested deeply', () => {
 });
 
 const sent = { metadata: { name: 'a' }, spec: { list: [{ x: 1 }], empty: '', none: null } };
-it.each<[string, unknown, boolean]>([
+it.each([
   ['accepts an equal object', sent, true],
   [
     'accepts an object with members added by the server',

@@ -49,7 +49,7 @@ describe('the masker', () => {
   });
 
   const key = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n';
-  it.each<[string, readonly string[], string, string]>([
+  it.each([
     [
       'masks two overlapping secrets',
       ['abcdefgh-ijkl', 'ijkl-mnopqrst'],

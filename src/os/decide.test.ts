@@ -21,7 +21,7 @@ const host = (status: Partial<OsStatus>): OsStatus => ({
 const digest = (digit: string) => `sha256:${sum(digit)}`;
 
 group('decideApply', () => {
-  it.each<[string, Partial<OsStatus>, string, string | undefined]>([
+  it.each([
     ['booted', {}, imageOf('1'), undefined],
     // The digest of a manifest list differs from the digests of its manifests.
     ['booted', {}, imageOf('1'), digest('f')],
@@ -44,7 +44,7 @@ group('decideApply', () => {
     expect(decideApply(host(status), { image, digest: known })).toBe(decision);
   });
 
-  it.each<[string, Partial<OsStatus>]>([
+  it.each([
     ['os.busy', { isBusy: true }],
     ['os.staged-by-another', { staged: pinned('3') }],
     ['os.staged-by-another', { pending: pinned('0') }],
@@ -58,7 +58,7 @@ group('decideApply', () => {
 });
 
 group('decideRollback', () => {
-  it.each<[string, Partial<OsStatus>]>([
+  it.each([
     ['drop-staged', { staged: pinned('2'), rollback: pinned('0') }],
     ['queued', { pending: pinned('0') }],
     ['swap', { rollback: pinned('0') }],
@@ -66,7 +66,7 @@ group('decideRollback', () => {
     expect(decideRollback(host(status))).toBe(decision);
   });
 
-  it.each<[string, Partial<OsStatus>]>([
+  it.each([
     ['os.busy', { isBusy: true, staged: pinned('2') }],
     ['os.nothing-to-roll-back', {}],
   ])('refuses with %s', (code, status) => {

@@ -6,7 +6,7 @@ const refused =
   'pinging container registry 10.0.2.2:5999: Get "http://10.0.2.2:5999/v2/": dial tcp 10.0.2.2:5999: connect: connection refused';
 
 describe('readPullError', () => {
-  it.each<[string, ReturnType<typeof readPullError>['kind'], string]>([
+  it.each([
     ['bootc-1.16.9/error-gone.txt', 'registry-unreachable', refused],
     [
       'bootc-1.16.9/error-no-tag.txt',

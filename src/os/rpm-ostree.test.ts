@@ -65,7 +65,7 @@ describe('rpm-ostree status', () => {
   });
 
   const booted = rpmOstreeDeployment('1', { booted: true });
-  it.each<[string, object[], object]>([
+  it.each([
     [
       'a staged deployment',
       [rpmOstreeDeployment('2', { staged: true }), booted, rpmOstreeDeployment('0')],

@@ -159,7 +159,7 @@ describe('timesOf', () => {
   const write = 'Writing image to disk';
   const id = stageStep(write);
 
-  it.each<[string, readonly HostState[], object | undefined]>([
+  it.each([
     [
       'returns the longest time',
       [

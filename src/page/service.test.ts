@@ -75,7 +75,7 @@ describe('updatesOf', () => {
     expect([startedAt, end?.at, hosts[0]?.end?.at]).toEqual([1000, 1000, 1000]);
   });
 
-  it.each<[string, Partial<HostOverview>, object]>([
+  it.each([
     [
       'that writes',
       {},
@@ -179,7 +179,7 @@ describe('updatesOf', () => {
     ]);
   });
 
-  it.each<[string, Partial<ClusterOverview>, object]>([
+  it.each([
     ['installed', { completedAt: 700 }, { at: 700, isGood: true, text: 'installed', details: [] }],
     ['error', { statusInfo: 'two hosts failed' }, { isGood: false, details: ['two hosts failed'] }],
     ['cancelled', { statusInfo: '' }, { at: 1000, isGood: false, details: [] }],

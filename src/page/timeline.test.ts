@@ -26,7 +26,7 @@ const pageOf = (hosts: readonly HostState[], more: Partial<PageState> = {}): Pag
 
 const none = { live: 0, prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
 
-it.each<[string, readonly Span[], Partial<typeof none>]>([
+it.each([
   ['counts one span', [span('write', 20, 60)], { write: 40, idle: 60 }],
   [
     'counts a wait beside a write as writing',

@@ -391,7 +391,7 @@ describe('reporter', () => {
     expect(sent.at(-1)).toBe('Installing/text 249');
   });
 
-  it.each<[string, readonly RunEventBody[], readonly string[]]>([
+  it.each([
     [
       'the last text of a stage before the next stage',
       [text('half'), text('whole'), stageStarted('Writing image to disk')],

@@ -47,7 +47,7 @@ describe('the status of a run', () => {
     });
   });
 
-  it.each<[string, readonly RunEventBody[], object]>([
+  it.each([
     ['a step', [begins(1)], { since: 11, attempt: 1 }],
     [
       'a second attempt with the start of the first',

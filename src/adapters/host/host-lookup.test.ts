@@ -65,7 +65,7 @@ const looked = (lookup: LookupFunction, name: string): Promise<unknown> =>
 
 const known: LookupAddress[] = [{ address: '10.0.0.5', family: 4 }];
 
-it.each<[string, readonly boolean[], unknown, number]>([
+it.each([
   ['repeats a failed lookup after the name service has changed', [false, true], known, 2],
   ['fails when the name service has not changed', [false, false], 'ENOTFOUND', 1],
 ])('hostLookup %s', async (_, copies, expected, times) => {

@@ -8,7 +8,7 @@ function expectBypass(url: string, bypassing: readonly string[], others: readonl
   for (const list of others) expect(proxyWith(list), list).toBe(proxy);
 }
 
-it.each<[string, readonly string[], readonly string[]]>([
+it.each([
   [
     'http://api.example.com',
     ['*', 'example.com', '.example.com', '*.example.com'],
@@ -34,7 +34,7 @@ it.each<[string, readonly string[], readonly string[]]>([
   ['https://api.bucher.example', [], ['bücher.example']],
 ])('proxyFor bypasses the proxy for the name of %s with %j, not with %j', expectBypass);
 
-it.each<[string, readonly string[], readonly string[]]>([
+it.each([
   ...['localhost:8080', '127.0.0.1', '[::1]:8080', '[::ffff:127.0.0.1]:8080'].map(
     (host): [string, [string], []] => [`http://${host}`, [''], []],
   ),

@@ -112,7 +112,7 @@ describe('readAnswer for the controller', () => {
   });
 });
 
-it.each<[string, string | undefined]>([
+it.each([
   ['192.168.126.10/24', '192.168.126.10'],
   ['2001:DB8:0:0:1::0001/64', '2001:db8::1:0:0:1'],
   ['::ffff:10.0.0.5/96', '10.0.0.5'],

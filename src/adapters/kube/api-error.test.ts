@@ -24,7 +24,7 @@ describe('errorOfAnswer', () => {
     expect(answer(status)).toMatchObject({ failure: { code }, worth, isUncertain });
   });
 
-  it.each<[string, { text?: string; retryAfter?: number }, number]>([
+  it.each([
     ['in its details', { text: '{"details":{"retryAfterSeconds":1}}', retryAfter: 9 }, seconds(1)],
     ['in a header', { retryAfter: seconds(2) }, seconds(2)],
     ['in a header, beyond the limit', { retryAfter: seconds(3600) }, seconds(30)],

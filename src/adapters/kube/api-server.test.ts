@@ -9,7 +9,7 @@ const operators: KubeKind = {
   plural: 'clusteroperators',
 };
 
-it.each<[string, string]>([
+it.each([
   [collectionPath(nodes), '/api/v1/nodes'],
   [collectionPath({ ...nodes, plural: 'pods' }, 'ns'), '/api/v1/namespaces/ns/pods'],
   [collectionPath(operators), '/apis/config.openshift.io/v1/clusteroperators'],

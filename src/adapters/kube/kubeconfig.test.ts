@@ -57,7 +57,7 @@ users:
     expect(access.authorization).toBeUndefined();
   });
 
-  it.each<[string, object, string | undefined]>([
+  it.each([
     ['a token', { token: 't' }, 'Bearer t'],
     ['a token with a trailing line break', { token: 't\n' }, 'Bearer t'],
     ['a token beside an exec plugin', { token: 't', exec: { command: 'aws' } }, 'Bearer t'],
@@ -101,7 +101,7 @@ users:
     });
   });
 
-  it.each<[string, string | Parts]>([
+  it.each([
     ['invalid YAML', '{ secret-key'],
     ['YAML that is not a mapping', 'secret-key'],
     ['a missing current context', { current: 'gone' }],

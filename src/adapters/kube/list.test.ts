@@ -48,7 +48,7 @@ it('listAll returns the objects of all pages with the resourceVersion of the fir
   ]);
 });
 
-it.each<[string, readonly string[]]>([
+it.each([
   ['the same page', ['a', 'a']],
   ['an earlier page', ['a', 'b', 'a']],
 ])('listAll fails when the continue token repeats %s', async (_, tokens) => {

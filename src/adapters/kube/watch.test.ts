@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { linesOf } from './watch.ts';
 
 describe('linesOf', () => {
-  it.each<[string, readonly (readonly number[])[]]>([
+  it.each([
     ['in one chunk', [[0, 99]]],
     [
       'in chunks that split a character',

@@ -225,7 +225,7 @@ describe('the bootstrap provider', () => {
     tokenSecretRef: { name: 'other' },
   };
   const root = { writeMode: 'ExistingRoot' };
-  it.each<[string, object, readonly string[]]>([
+  it.each([
     ['the OS image of the release', root, ['--coreos-image r.test/os']],
     ['an OS image', { ...root, osImage: 'r.test/own' }, ['--coreos-image r.test/own']],
     [
@@ -267,7 +267,7 @@ describe('the bootstrap provider', () => {
     },
   );
 
-  it.each<[string, Record<string, string>, string]>([
+  it.each([
     ['that NetworkManager cannot parse', { 'b.nmconnection': 'id=b\n' }, 'b.nmconnection'],
     ...[
       'eno1',

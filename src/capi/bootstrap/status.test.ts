@@ -116,7 +116,7 @@ describe('conditions', () => {
       ([type, { status: is, reason }]) => `${type}=${is} ${reason}`,
     );
 
-  it.each<[HostProgress | undefined, number, string, string]>([
+  it.each([
     [undefined, hours(99), 'False NotYet', 'False WaitingForAgent'],
     [
       progress('Copying registry data to disk'),

@@ -336,7 +336,7 @@ describe('the installed cluster', () => {
     metadata: { name, namespace: 'openshift-machine-config-operator' },
     status: { numberReady },
   });
-  it.each<[string, string, KubeObject, KubeObject?]>([
+  it.each([
     ['one is ready', 'True Available', masterNode('False'), configServers(1)],
     ['none is ready', 'False WaitingForMasters', masterNode('True'), configServers(0)],
     ['none is listed, and a master is ready', 'True Available', masterNode('True')],

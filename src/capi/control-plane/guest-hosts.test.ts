@@ -57,7 +57,7 @@ const reported = (hosts: readonly Host[], shown: KubeObject): readonly string[] 
 const address = '10.0.0.7';
 
 describe('nodeReports', () => {
-  it.each<[string, Host, KubeObject, string | undefined]>([
+  it.each([
     ['reports Joined for a node with the name of the Machine', {}, node('w0', false), 'Joined'],
     ['reports Done once the node is Ready', { stage: 'Joined' }, node('w0', true), 'Done'],
     ['does not repeat a known stage', { stage: 'Joined' }, node('w0', false), undefined],

@@ -67,7 +67,7 @@ async function withRelease() {
 }
 
 const whole = ['manifests/cluster-config.yaml', 'openshift/a.yaml'];
-it.each<[string, object, readonly string[], readonly string[]]>([
+it.each([
   ['an install-config edited after its state', {}, [], ['install-config.yaml']],
   ['a state alone', { config: undefined }, [], ['.openshift_install_state.json']],
   ['a state with all its manifests', {}, whole, ['.openshift_install_state.json', ...whole]],

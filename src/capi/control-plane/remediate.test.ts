@@ -206,7 +206,7 @@ const deferred = 'm0 RemediationDeferred';
 const refused = 'm0 CannotBeRemediated';
 
 describe('a master that a MachineHealthCheck has marked', () => {
-  it.each<[string, World, readonly string[]]>([
+  it.each([
     ['is replaced when the others are healthy', { masters: [bad, good, good] }, ['begin m0 0']],
     ['is not replaced without the mark', { masters: [{ isReady: false }, good, good] }, []],
     [
@@ -363,7 +363,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
     expect(decided(world)).toEqual(expected);
   });
 
-  it.each<[string, Master, Master]>([
+  it.each([
     ['that a person has chosen', { age: 9 }, { isChosen: true, isNode: true, age: 1 }],
     ['without a node', { age: 9 }, { isNode: false, age: 1 }],
     ['that is older', { age: 1 }, { age: 9 }],

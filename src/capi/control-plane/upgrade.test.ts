@@ -24,7 +24,7 @@ const installed = [entry('1', '4.19.7', 'Completed')];
 const no = (type: string, message: string) => [{ type, status: 'False', message }];
 
 describe('the version of a cluster', () => {
-  it.each<[string, KubeObject | undefined, string | undefined, string?]>([
+  it.each([
     ['has no finding without a ClusterVersion', undefined, undefined],
     [
       'has no finding during the installation',
@@ -76,7 +76,7 @@ describe('the version of a cluster', () => {
     expect(update).toEqual(reason === 'Requested' ? wanted : undefined);
   });
 
-  it.each<[string, readonly object[], string, string]>([
+  it.each([
     [
       'updated from inside the cluster',
       [entry('9', '4.19.9', 'Completed'), ...installed],

@@ -125,7 +125,7 @@ it('fails where its folder is a file', async () => {
   await expect(render()).rejects.toMatchObject({ code: 'capi.not-written' });
 });
 
-it.each<[string, Record<string, string>, readonly string[]]>([
+it.each([
   [
     'an invalid manifest with its position',
     { 'openshift/99-motd.yaml': motd('kernelArguments: nosmt') },

@@ -13,7 +13,7 @@ const service = { service: { url: 'https://service.example:6008' }, cluster: { i
 
 const later: Partial<HostFinding> = { state: 'warning', says: 'not yet: not in this status' };
 
-it.each<[string, ConfigInput, readonly string[]]>([
+it.each([
   ['the name of the service', service, ['service.example']],
   [
     'each name once',
@@ -62,7 +62,7 @@ const getent = ['getent', 'ahosts', 'service.example'] as const;
 const inspect = ['skopeo', 'inspect', rest] as const;
 const addresses = '192.0.2.7 STREAM service.example\n192.0.2.7 DGRAM\nfd00::7 STREAM\n';
 
-it.each<[string, ConfigInput, string, ReturnType<typeof fakeHost>, Partial<HostFinding>]>([
+it.each([
   [
     'a name',
     service,
@@ -112,7 +112,7 @@ const refusal = (code: 'inventory.refused' | 'inventory.not-ready' | 'inventory.
   fakeInventory().failing('hostIgnition', inventoryFailure(code, 'not in this status'));
 
 describe('the check of Ignition', () => {
-  it.each<[string, ConfigInput, Partial<NetworkScope>, Partial<HostFinding>]>([
+  it.each([
     [
       'from the service',
       service,

@@ -4,7 +4,7 @@ import { keptPartition } from '../../../test/support/disk-samples.ts';
 import { any, fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import type { Web } from '../../ports/web.ts';
-import { Config, type ConfigInput } from '../../config/schema.ts';
+import { Config } from '../../config/schema.ts';
 import { seconds } from '../../model/duration.ts';
 import { master } from '../../roles/master.ts';
 import { TargetDisk } from '../../steps/disk/facts.ts';
@@ -70,7 +70,7 @@ async function doctor(config: Config) {
 }
 
 describe('an unverified image', () => {
-  it.each<[string, ConfigInput, 'failed' | 'warning' | 'ok']>([
+  it.each([
     ['by http, without a service', { image: { url: plain } }, 'failed'],
     ['by http, allowed', { image: { url: plain, allowUnverified: true } }, 'warning'],
     ['by http, with a service', { image: { url: plain }, service }, 'warning'],
@@ -108,7 +108,7 @@ const own = [...keep, '--ignition-file', '/own.ign'];
 const lost = { state: 'failed', code: 'disk.keep-wiped' };
 const unknown = { state: 'warning', hint: 'see what is found of Ignition' };
 
-it.each<[string, readonly string[], Record<string, string>, object | undefined]>([
+it.each([
   ['that wipes them', keep, { '/host.ign': ignition(true) }, lost],
   ['that keeps them', keep, { '/host.ign': ignition(false) }, { state: 'ok' }],
   ['that does not exist', keep, {}, unknown],
