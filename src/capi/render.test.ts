@@ -99,14 +99,16 @@ describe('the objects of an install-config', () => {
       pods: { cidrBlocks: ['10.1.0.0/16'] },
       services: { cidrBlocks: ['10.2.0.0/16'] },
     });
-    const spec = specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec'] as Fields;
+    const spec = specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec'] as {
+      registries: string;
+    };
     expect(spec).toMatchObject({
       sshAuthorizedKeys: ['ssh-ed25519 a', 'ssh-ed25519 b'],
       proxy: { httpProxy: 'http://proxy:3128' },
       additionalTrustBundle: 'PEM',
     });
     // src/lib/image-mirrors.test.ts covers the format.
-    expect(String(spec['registries']).match(/(?<=location = ").*(?=")|blocked/g)).toEqual([
+    expect(spec.registries.match(/(?<=location = ").*(?=")|blocked/g)).toEqual([
       ...['quay.io/openshift-release-dev/ocp-release', 'blocked'],
       ...['mirror.example:5000/release', 'second.example/release'],
       ...['quay.io/b', 'mirror.example:5000/b'],

@@ -66,7 +66,7 @@ describe('isHostInstalled', () => {
       expect.objectContaining({
         code: 'cli.not-installed',
         message: `this host ${state}: a.b: m; h`,
-      }) as Error,
+      }),
     );
   });
 });

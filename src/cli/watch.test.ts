@@ -79,14 +79,14 @@ describe('requireInstalled', () => {
       [],
     ],
   ])('throws %s: %s', (code, message, updates) => {
-    expect(() => outcome(updates)).toThrow(expect.objectContaining({ code, message }) as Error);
+    expect(() => outcome(updates)).toThrow(expect.objectContaining({ code, message }));
   });
 
   it('throws the failure of the last request when the service never answered', () => {
     const message = 'connection refused';
     const failure = inventoryFailure('inventory.unreachable', message);
     expect(() => outcome([{ kind: 'source', at: 1, lastError: message }], failure)).toThrow(
-      expect.objectContaining({ code: 'inventory.unreachable', kind: 'remote', message }) as Error,
+      expect.objectContaining({ code: 'inventory.unreachable', kind: 'remote', message }),
     );
     expect(() => outcome([{ kind: 'source', at: 1 }], failure)).toThrow(/is not installed within/);
   });

@@ -134,7 +134,7 @@ describe('requireComplete', () => {
     const values = { 'bootstrap.etcdOverride': etcdOverride, 'cluster.controlPlaneCount': count };
     const check = (): void => requireComplete(given({ ...service, ...values }));
     if (code === undefined) expect(check).not.toThrow();
-    else expect(check).toThrow(expect.objectContaining({ code, kind: 'input' }) as Error);
+    else expect(check).toThrow(expect.objectContaining({ code, kind: 'input' }));
   });
 
   it('refuses network.nmstate together with network.keyfiles', () => {
@@ -143,7 +143,7 @@ describe('requireComplete', () => {
       expect.objectContaining({
         code: 'config.invalid-value',
         context: { settings: 'network.keyfiles, network.nmstate' },
-      }) as Error,
+      }),
     );
   });
 

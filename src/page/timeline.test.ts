@@ -15,7 +15,7 @@ const span = (work: Work, from: number, until?: number): Span => ({
   title: `${work} ${from}`,
   work,
   from,
-  ...(until === undefined ? {} : { until }),
+  ...(until !== undefined && { until }),
 });
 
 const pageOf = (hosts: readonly HostState[], more: Partial<PageState> = {}): PageState => ({

@@ -25,8 +25,8 @@ const status = (text: string): RunEventBody => waiting('a/wait', text);
 const alive = (doing?: string, lane?: string): RunEventBody => ({
   type: 'step.alive',
   step: 'a/work',
-  ...(doing === undefined ? {} : { doing }),
-  ...(lane === undefined ? {} : { lane }),
+  ...(doing !== undefined && { doing }),
+  ...(lane !== undefined && { lane }),
 });
 
 /** Repeats an event every minute. */

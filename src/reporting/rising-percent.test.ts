@@ -23,7 +23,7 @@ const shown = (...all: readonly Progress[]): readonly Progress[] => {
 const at = (percent: number, remaining?: number): Progress => ({
   info: `${percent}%`,
   percent,
-  ...(remaining === undefined ? {} : { remaining }),
+  ...(remaining !== undefined && { remaining }),
 });
 
 describe('the percentage of a step', () => {

@@ -7,20 +7,20 @@ const answer = (status: number, more: { text?: string; retryAfter?: number } = {
   errorOfAnswer('GET /x', status, more.text ?? '', more.retryAfter);
 
 describe('errorOfAnswer', () => {
-  it.each<[number, [code: string, worth: Worth, isUncertain: boolean]]>([
-    [400, ['kube.invalid', 'none', false]],
-    [401, ['kube.denied', 'soon', false]],
-    [403, ['kube.denied', 'soon', false]],
-    [404, ['kube.not-found', 'none', false]],
-    [405, ['kube.failed', 'none', false]],
-    [408, ['kube.failed', 'soon', false]],
-    [409, ['kube.conflict', 'none', false]],
-    [410, ['kube.failed', 'list', false]],
-    [422, ['kube.invalid', 'none', false]],
-    [429, ['kube.busy', 'soon', false]],
-    [500, ['kube.failed', 'soon', true]],
-    [503, ['kube.failed', 'soon', true]],
-  ])('classifies %d as %j', (status, [code, worth, isUncertain]) => {
+  it.each<[number, code: string, worth: Worth, isUncertain: boolean]>([
+    [400, 'kube.invalid', 'none', false],
+    [401, 'kube.denied', 'soon', false],
+    [403, 'kube.denied', 'soon', false],
+    [404, 'kube.not-found', 'none', false],
+    [405, 'kube.failed', 'none', false],
+    [408, 'kube.failed', 'soon', false],
+    [409, 'kube.conflict', 'none', false],
+    [410, 'kube.failed', 'list', false],
+    [422, 'kube.invalid', 'none', false],
+    [429, 'kube.busy', 'soon', false],
+    [500, 'kube.failed', 'soon', true],
+    [503, 'kube.failed', 'soon', true],
+  ])('classifies %d as %s, worth %s', (...[status, code, worth, isUncertain]) => {
     expect(answer(status)).toMatchObject({ failure: { code }, worth, isUncertain });
   });
 

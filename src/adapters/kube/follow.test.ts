@@ -7,7 +7,7 @@ const object = (name: string, version: number, namespace?: string): KubeObject =
     name,
     uid: `uid-${name}`,
     resourceVersion: String(version),
-    ...(namespace === undefined ? {} : { namespace }),
+    ...(namespace !== undefined && { namespace }),
   },
 });
 

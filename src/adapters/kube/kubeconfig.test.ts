@@ -125,7 +125,7 @@ users:
       expect.objectContaining({
         code: 'kube.bad-credentials',
         message: expect.not.stringContaining('secret-key') as string,
-      }) as Error,
+      }),
     );
   });
 });

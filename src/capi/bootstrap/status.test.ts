@@ -153,7 +153,7 @@ describe('conditions', () => {
       'False OSImageRolloutFailed',
     ],
   ])('for %j after %d ms', (...[host, later, reporting, ready]) => {
-    const status = { initialization: made, ...(host === undefined ? {} : { progress: host }) };
+    const status = { initialization: made, ...(host !== undefined && { progress: host }) };
     expect(reasons(status, later)).toEqual([
       'DataSecretAvailable=True Available',
       `AgentReporting=${reporting}`,

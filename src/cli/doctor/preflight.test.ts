@@ -34,7 +34,7 @@ const findDisk = (kept?: TargetDisk['kept']) =>
         serial: '',
         wwn: '',
         byId: [],
-        ...(kept === undefined ? {} : { kept }),
+        ...(kept !== undefined && { kept }),
       }),
   });
 

@@ -74,10 +74,7 @@ type Entry = readonly [
 async function tar(entries: readonly Entry[]): Promise<Uint8Array> {
   const archive = pack();
   for (const [name, content, type] of entries)
-    archive.entry(
-      { name, ...(type === undefined ? {} : { type, linkname: '/etc/shadow' }) },
-      content,
-    );
+    archive.entry({ name, ...(type !== undefined && { type, linkname: '/etc/shadow' }) }, content);
   archive.finalize();
   return gzipSync(await buffer(archive));
 }
