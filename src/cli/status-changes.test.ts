@@ -1,22 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { runStatus } from '../../test/support/run-status.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
 import { isHostInstalled, statusChanges } from './status-changes.ts';
 
 const step = { step: 'image/write', title: 'Write the image', since: 0, attempt: 1 };
-const status: RunStatus = {
-  v: 1,
-  run: 'r',
-  role: 'master',
-  version: '0.1.0',
-  isResumed: false,
-  state: 'running',
-  since: 0,
-  updated: 1,
-  steps: 20,
-  ended: 3,
-  running: [step],
-};
-const begins = 'master, bootwright 0.1.0: 3 of 20 steps ended';
+const status = runStatus({ running: [step] });
+const begins = 'master, bootwright 1.1.0: 3 of 20 steps ended';
 const at = (percent: number, info = `${percent}%`): RunStatus => ({
   ...status,
   running: [{ ...step, percent, info }],

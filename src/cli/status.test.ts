@@ -1,19 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Restart } from '../engine/resume.ts';
 import { minutes, seconds } from '../model/duration.ts';
+import { runStatus } from '../../test/support/run-status.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
 import { renderStatus } from './status.ts';
 
-const status: RunStatus = {
-  v: 1,
-  run: 'r',
-  role: 'master',
-  version: '0.1.0',
-  isResumed: false,
-  state: 'running',
-  since: 0,
+const status = runStatus({
   updated: minutes(3),
-  steps: 20,
   ended: 12,
   process: { pid: 4711, startTicks: 1, bootId: 'b' },
   running: [
@@ -40,7 +33,7 @@ const status: RunStatus = {
       },
     },
   ],
-};
+});
 const now = minutes(3) + seconds(5);
 const fresh = { kind: 'fresh' } as const;
 
@@ -51,7 +44,7 @@ const shown = (change: Partial<RunStatus>, restart: Restart = fresh): string =>
 describe('renderStatus', () => {
   it('shows the running steps with their times, progress and waits', () => {
     expect(renderStatus({ status, agent: 'running', restart: fresh }, now).split('\n')).toEqual([
-      'master, bootwright 0.1.0: running for 3 min 5 s, process 4711, last event 5 s ago',
+      'master, bootwright 1.1.0: running for 3 min 5 s, process 4711, last event 5 s ago',
       '12 of 20 steps ended',
       'image/write               Write the image, for 2 min 5 s, attempt 2, 40%, 2.0 MB/s, 1 min 30 s left',
       'cluster/wait-for-masters  Wait for two masters, for 1 min 5 s',
@@ -115,7 +108,7 @@ describe('renderStatus', () => {
     [
       'why a run failed',
       { state: 'failed', reason: 'a.b: m; h' },
-      /^master, bootwright 0\.1\.0: failed 5 s ago: a\.b: m; h\n/,
+      /^master, bootwright 1\.1\.0: failed 5 s ago: a\.b: m; h\n/,
     ],
   ])('shows %s', (_, change, text) => {
     expect(shown({ ...change, running: [] })).toMatch(text);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
+import { runStatus } from '../../test/support/run-status.ts';
 import { webFailure } from '../adapters/http/failures.ts';
 import { seconds } from '../model/duration.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
@@ -11,20 +12,11 @@ import {
   watchHost,
 } from './watch-hosts.ts';
 
-const status = (change: Partial<RunStatus> = {}): RunStatus => ({
-  v: 1,
-  run: 'r',
-  role: 'master',
-  version: '1.1.0',
-  isResumed: false,
-  state: 'running',
-  since: 0,
-  updated: 1,
-  steps: 20,
-  ended: 3,
-  running: [{ step: 'image/write', title: 'Write the image', since: 0, attempt: 1 }],
-  ...change,
-});
+const status = (change: Partial<RunStatus> = {}): RunStatus =>
+  runStatus({
+    running: [{ step: 'image/write', title: 'Write the image', since: 0, attempt: 1 }],
+    ...change,
+  });
 const leaving = status({
   running: [{ step: 'finish/leave-host', title: 'Reboot the host', since: 0, attempt: 1 }],
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
 import { historyFrom, type RunHistory, runHistoryOf } from './run-history.ts';
 import { started, waiting } from '../../test/support/run-events.ts';
-import type { RunStatus } from './run-status.ts';
+import { runStatus } from '../../test/support/run-status.ts';
 
 const failure = (message: string) =>
   ({ code: 'a.b', kind: 'host', message, hint: 'h', context: {} }) as const;
@@ -75,22 +75,14 @@ it.each([
 it('historyFrom combines the status and the journal of another process', () => {
   const running = { title: 't', attempt: 2 };
   const wait = { sentence: 's', status: 'one', since: 7, limit: 100 };
-  const status: RunStatus = {
-    v: 1,
-    run: 'r',
-    role: 'master',
-    version: '1',
-    state: 'running',
+  const status = runStatus({
     since: 1,
     updated: 9,
-    isResumed: false,
-    steps: 4,
-    ended: 1,
     running: [
       { ...running, step: 'c', since: 6, wait },
       { ...running, step: 'd', since: 8 },
     ],
-  };
+  });
   const history = historyFrom(status, [
     { type: 'started', step: 'a', at: 1 },
     { type: 'finished', step: 'a', at: 2, fact: undefined },

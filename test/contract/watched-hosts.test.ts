@@ -5,20 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { watchHosts } from '../../src/cli/watch-hosts.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { RunStatus } from '../../src/reporting/run-status.ts';
+import { runStatus } from '../support/run-status.ts';
 
-const status = (state: RunStatus['state']): RunStatus => ({
-  v: 1,
-  run: 'r',
-  role: 'master',
-  version: '1.1.0',
-  isResumed: false,
-  state,
-  since: 0,
-  updated: 1,
-  steps: 20,
-  ended: 3,
-  running: [],
-});
+const status = (state: RunStatus['state']) => runStatus({ state });
 
 /** Watches hosts with these statuses for a time. */
 async function watched(served: readonly object[], limit = minutes(1)): Promise<number> {
