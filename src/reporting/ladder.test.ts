@@ -67,15 +67,16 @@ describe('a ladder without lanes', () => {
       [['Writing image to disk', '']],
     ],
     [
-      'the stage of reused steps once, with the next event',
+      'only the last stage of reused steps, with the next event',
       [
         { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Installing', stageInfo: 'master' },
+        { type: 'step.reused', step: 'c/d', title: 'C', stage: 'Writing image to disk' },
         started('disk/resolve'),
-        started('image/write', 'Writing image to disk'),
+        started('finish/leave', 'Rebooting'),
       ],
       [
-        ['Installing', 'master'],
         ['Writing image to disk', ''],
+        ['Rebooting', ''],
       ],
     ],
     [
