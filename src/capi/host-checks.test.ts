@@ -1,29 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { controlPlaneOf } from '../../test/support/capi-world.ts';
-import { type BootstrapConfig, type BootstrapConfigSpec, type Machine, ownNames } from './api.ts';
+import { controlPlaneOf, machineOf, type ShownHost } from '../../test/support/capi-world.ts';
+import { type BootstrapConfig, type BootstrapConfigSpec, ownNames } from './api.ts';
 import { hostsCheck, reportedOf } from './host-checks.ts';
 
-/** Names and addresses from the infrastructure; the test distinguishes them by their form. */
-interface Host {
-  readonly reports?: readonly string[];
+interface Host extends ShownHost {
   readonly spec?: Partial<BootstrapConfigSpec>;
-  readonly isDeleting?: true;
 }
-
-const machineOf = (name: string, { reports = [], isDeleting }: Host): Machine => ({
-  metadata: { name, ...(isDeleting && { deletionTimestamp: '2026-11-27T00:00:00Z' }) },
-  spec: {
-    clusterName: 'demo',
-    bootstrap: { configRef: { apiGroup: '', kind: '', name } },
-    infrastructureRef: { apiGroup: '', kind: '', name },
-  },
-  status: {
-    addresses: reports.map((address) => ({
-      type: /^[\d.]+$|:/.test(address) ? 'InternalIP' : 'Hostname',
-      address,
-    })),
-  },
-});
 
 const configOf = (name: string, { spec }: Host): BootstrapConfig => ({
   metadata: { name },

@@ -266,6 +266,35 @@ export function report(kube: FakeKube, name: string, stage: string): void {
   kube.put(bootstrapConfigs, { ...config, status: { ...(config['status'] as object), progress } });
 }
 
+/** A host as its infrastructure shows it. */
+export interface ShownHost {
+  /** Names and addresses that its infrastructure reports, told apart by their form. */
+  readonly reports?: readonly string[];
+  readonly isDeleting?: true;
+  readonly providerID?: string;
+}
+
+/** A Machine of a host. */
+export const machineOf = (name: string, { reports = [], ...host }: ShownHost): Machine => ({
+  metadata: {
+    name,
+    uid: name,
+    ...(host.isDeleting && { deletionTimestamp: '2026-11-27T00:00:00Z' }),
+  },
+  spec: {
+    clusterName: 'demo',
+    bootstrap: { configRef: { apiGroup: '', kind: '', name } },
+    infrastructureRef: { apiGroup: '', kind: '', name },
+    ...(host.providerID !== undefined && { providerID: host.providerID }),
+  },
+  status: {
+    addresses: reports.map((address) => ({
+      type: /^[\d.]+$|:/.test(address) ? 'InternalIP' : 'Hostname',
+      address,
+    })),
+  },
+});
+
 /** The present control plane. */
 export const controlPlaneIn = (kube: FakeKube): OpenShiftControlPlane | undefined =>
   kube.objectsOf(controlPlanes)[0] as OpenShiftControlPlane | undefined;

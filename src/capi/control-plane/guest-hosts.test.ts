@@ -1,33 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
-import type { BootstrapConfig, Machine } from '../api.ts';
+import { machineOf, type ShownHost } from '../../../test/support/capi-world.ts';
+import type { BootstrapConfig } from '../api.ts';
 import { nodeReports } from './guest-hosts.ts';
 
-interface Host {
+interface Host extends ShownHost {
   readonly name?: string;
-  readonly id?: string;
-  /** Names and addresses that the host's infrastructure reports. */
-  readonly reports?: readonly string[];
-  readonly isDeleting?: true;
   /** Empty before its first report. */
   readonly stage?: string;
 }
-
-const machineOf = ({ name = 'w0', id, reports = [], isDeleting }: Host): Machine => ({
-  metadata: { name, uid: name, ...(isDeleting && { deletionTimestamp: 'now' }) },
-  spec: {
-    clusterName: 'demo',
-    bootstrap: { configRef: { apiGroup: '', kind: '', name } },
-    infrastructureRef: { apiGroup: '', kind: '', name },
-    ...(id !== undefined && { providerID: id }),
-  },
-  status: {
-    addresses: reports.map((address) => ({
-      type: address.includes('.') ? 'InternalIP' : 'Hostname',
-      address,
-    })),
-  },
-});
 
 const configOf = ({ name = 'w0', stage = 'Rebooting' }: Host): BootstrapConfig => ({
   metadata: { name },
@@ -49,7 +30,7 @@ const node = (name: string, isReady: boolean, providerID?: string): KubeObject =
 
 const reported = (hosts: readonly Host[], shown: KubeObject): readonly string[] => {
   const configs = new Map(hosts.map((host) => [host.name ?? 'w0', configOf(host)]));
-  const view = { allMachines: hosts.map(machineOf), configs };
+  const view = { allMachines: hosts.map((host) => machineOf(host.name ?? 'w0', host)), configs };
   const reports = nodeReports(view, [shown]);
   return reports.map(({ config, stage }) => `${config.metadata.name} ${stage}`);
 };
@@ -69,10 +50,10 @@ describe('nodeReports', () => {
     ],
     ['does not report a failed host', { stage: 'Failed' }, node('w0', true), undefined],
     ['does not match a node with another name', {}, node('other.test', true), undefined],
-    ['matches the provider ID', { id: 'lab://w0' }, node('n7', true, 'lab://w0'), 'Done'],
+    ['matches the provider ID', { providerID: 'lab://w0' }, node('n7', true, 'lab://w0'), 'Done'],
     [
       'does not match a node with the right name and another provider ID',
-      { id: 'lab://w0' },
+      { providerID: 'lab://w0' },
       node('w0', true, 'lab://other'),
       undefined,
     ],
@@ -92,7 +73,7 @@ describe('nodeReports', () => {
     ],
     [
       'prefers the provider ID over a name that another host reports',
-      { id: 'lab://w0' },
+      { providerID: 'lab://w0' },
       { reports: ['w0'] },
       node('w0', true, 'lab://w0'),
       ['w0 Done'],
