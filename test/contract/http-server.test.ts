@@ -120,20 +120,12 @@ describe('routes over HTTP', () => {
   );
 
   it.each([
-    request('GET /healthz', 'Host: evil.example'),
-    request('GET /healthz', 'hOST: 127.0.0.1'),
-    'GET /healthz HTTP/1.1\r\n\r\n',
-    request('GET http://other.example/healthz'),
-  ])('answers %j with 400', async (text) => {
+    [request('GET /healthz', 'hOST: evil.example'), 'more than one Host'],
+    [request('GET http://other.example/healthz'), 'no path of this server'],
+  ])('answers %j with 400 and its reason', async (text, why) => {
     await using own = await serving();
-    expect(await status(await own.open(text))).toBe('HTTP/1.1 400 Bad Request');
-  });
-
-  it('gives the reason for refusing two Host headers, with no-store', async () => {
-    await using own = await serving();
-    const asking = await own.open(request('GET /healthz', 'Host: evil.example'));
-    const answer = await until(asking, 'more than one Host');
-    expect(answer.toLowerCase()).toContain('cache-control: no-store');
+    const answer = await until(await own.open(text), why);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*cache-control: no-store/i);
   });
 
   it('answers 500 without details when a route throws, and continues', async () => {
@@ -147,18 +139,6 @@ describe('routes over HTTP', () => {
 });
 
 describe('bodies of requests', () => {
-  it.each([
-    ['by its length', 'x'.repeat(1001)],
-    // Much more than the buffers of the connection hold: the client still reads the answer.
-    ['while it arrives', new Blob(['x'.repeat(8 * 1024 ** 2)]).stream()],
-  ])('are refused with 413 %s', async (_, body) => {
-    await using own = await serving();
-    const init = { method: 'POST', body, duplex: 'half' } as const;
-    const answer = await fetch(`${own.url}/size`, init);
-    expect(answer.status).toBe(413);
-    expect((await fetch(`${own.url}/healthz`)).status).toBe(200);
-  });
-
   it('are refused with 408 after their deadline, which frees their slot', async () => {
     const slow = { method: 'POST', path: '/slow', bodyLimit: 9, deadline: 100, atOnce: 1 } as const;
     await using own = await serving({ routes: [{ ...slow, answer: size }] });
@@ -278,14 +258,6 @@ describe('requests at a server', () => {
     client.destroy();
     await expect.poll(() => entered[0]?.aborted).toBe(true);
     open(undefined);
-  });
-
-  it('cannot be served on an address in use', async () => {
-    await using own = await serving();
-    const listen = { host: '127.0.0.1', port: own.port };
-    await expect(serveRoutes({ listen, routes }, () => undefined)).rejects.toMatchObject({
-      code: 'serve.address-not-taken',
-    });
   });
 });
 

@@ -29,14 +29,14 @@ const path =
   'PATCH /apis/operators.coreos.com/v1alpha1/namespaces/n/subscriptions/s?fieldManager=bootwright&force=true';
 const made: Responder = json(200, subscription);
 
-it('requests the discovery of a group once', async () => {
-  stand.server.answering(inTurn(kinds, made));
+it('requests the discovery of a group once, and retries it and the patch on 503', async () => {
+  stand.server.answering(inTurn(status(503), kinds, status(503), made));
   const kube = stand.cluster();
   await kube.apply(subscription, signal);
   await kube.apply(subscription, signal);
-  expect(stand.asked()).toEqual([discovery, path, path]);
-  expect(stand.server.seen[1]).toMatchObject({ body: JSON.stringify(subscription) });
-  expect(stand.server.seen[1]?.headers['content-type']).toBe('application/apply-patch+yaml');
+  expect(stand.asked()).toEqual([discovery, discovery, path, path, path]);
+  expect(stand.server.seen[2]).toMatchObject({ body: JSON.stringify(subscription) });
+  expect(stand.server.seen[2]?.headers['content-type']).toBe('application/apply-patch+yaml');
 });
 
 it('requests the discovery again for a kind that was not served', async () => {
@@ -49,10 +49,4 @@ it('requests the discovery again for a kind that was not served', async () => {
   }
   await kube.apply(subscription, signal);
   expect(stand.asked()).toEqual([discovery, discovery, discovery, path]);
-});
-
-it('retries the discovery and the patch on 503', async () => {
-  stand.server.answering(inTurn(status(503), kinds, status(503), made));
-  await stand.cluster().apply(subscription, signal);
-  expect(stand.asked()).toEqual([discovery, discovery, path, path]);
 });

@@ -8,7 +8,6 @@ import { json, type Responder, type TestServer } from './real/http-server.ts';
 import { type KubeStand, node, openStand, status } from './real/kube-stand.ts';
 
 const nodes = { group: '', version: 'v1', plural: 'nodes' };
-const m0 = { kind: nodes, name: 'm0' };
 const live = new AbortController().signal;
 const often = { interval: 2 };
 
@@ -51,26 +50,6 @@ const isWatch = ({ path }: Pick<TestServer['seen'][number], 'path'>): boolean =>
   path.includes('watch=true');
 const count = (word: string): number => stand.asked().filter((one) => one.includes(word)).length;
 
-describe('a forbidden request', () => {
-  it.each<[string, (kube: KubeCluster) => Promise<unknown>]>([
-    ['get', (kube) => kube.get(m0, live)],
-    ['create', (kube) => kube.create({ kind: nodes }, { metadata: { name: 'm0' } }, live)],
-  ])('fails at once: %s', async (_, request) => {
-    stand.server.answering(forbids('do that to'));
-    await expect(request(final())).rejects.toMatchObject({ code: 'kube.denied' });
-    expect(stand.asked()).toHaveLength(1);
-  });
-
-  it('is not confused with a 401', async () => {
-    let times = 0;
-    stand.server.answering((seen, response) => {
-      times += 1;
-      return (times < 3 ? status(401) : json(200, node(1)))(seen, response);
-    });
-    expect(await final().get(m0, live)).toBeDefined();
-  });
-});
-
 describe('following with limited permissions', () => {
   it('lists every 30 seconds when watching is forbidden', async () => {
     let version = 1;
@@ -90,22 +69,6 @@ describe('following with limited permissions', () => {
       '4',
     ]);
     expect(views.some(({ lastError }) => lastError !== undefined)).toBe(false);
-  });
-
-  it('gets a named object when only get is allowed', async () => {
-    let reads = 0;
-    stand.server.answering((seen, response) => {
-      if (isWatch(seen)) return forbids('watch')(seen, response);
-      if (seen.path.includes('limit=')) return forbids('list')(seen, response);
-      reads += 1;
-      if (reads === 1) return status(404, { kind: 'Status', reason: 'NotFound' })(seen, response);
-      return json(200, node(reads))(seen, response);
-    });
-    follow(final({ clock: quickClock(1000) }), { fieldSelector: 'metadata.name=m0' });
-    await expect.poll(() => views.length, often).toBeGreaterThanOrEqual(3);
-    expect(views[0]).toMatchObject({ isSynced: true, objects: [] });
-    expect(views[1]?.objects[0]?.metadata.resourceVersion).toBe('2');
-    expect(stand.asked()).toContain('GET /api/v1/nodes/m0');
   });
 
   it('detects a deletion before the watch began when list is forbidden', async () => {
@@ -168,29 +131,12 @@ it('trims followed objects from lists and events', async () => {
   expect(await kube.list({ kind: nodes }, live)).toMatchObject([{ spec: { big: 1 } }]);
 });
 
-describe('an eviction', () => {
-  it('fails at once with the name of the disruption budget', async () => {
-    const causes = [{ reason: 'DisruptionBudget', message: 'The disruption budget b needs 1' }];
-    const message = 'Cannot evict pod.';
-    stand.server.answering(status(429, { message, details: { causes } }));
-    const pod = { namespace: 'n', name: 'p', uid: 'u' };
-    await expect(final().evict(pod, live)).rejects.toMatchObject({
-      code: 'kube.disruption-budget',
-      message: expect.stringContaining(`${message} The disruption budget b needs 1`) as string,
-    });
-    expect(stand.asked()).toEqual(['POST /api/v1/namespaces/n/pods/p/eviction']);
-    expect(JSON.parse(stand.server.seen[0]?.body ?? '')).toEqual({
-      apiVersion: 'policy/v1',
-      kind: 'Eviction',
-      metadata: { name: 'p', namespace: 'n' },
-      deleteOptions: { preconditions: { uid: 'u' } },
-    });
-  });
-
-  it.each([
-    [429, 'admission webhook "eviction.example.com" denied the request: moves the machine first'],
-    [503, 'etcd leader changed'],
-  ])('is not retried on %i, as the caller decides about retries', async (code, message) => {
+it.each([
+  [429, 'admission webhook "eviction.example.com" denied the request: moves the machine first'],
+  [503, 'etcd leader changed'],
+])(
+  'an eviction is not retried on %i, as the caller decides about retries',
+  async (code, message) => {
     stand.server.answering(status(code, { message }));
     const pod = { namespace: 'n', name: 'p', uid: 'u' };
     const kube = stand.cluster({ clock: quickClock(1000) });
@@ -198,5 +144,5 @@ describe('an eviction', () => {
       message: expect.stringContaining(message) as string,
     });
     expect(stand.asked()).toHaveLength(1);
-  });
-});
+  },
+);

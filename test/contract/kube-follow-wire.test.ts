@@ -91,64 +91,48 @@ describe('following', () => {
     await ended;
   });
 
-  it('resumes an ended watch from the last event or bookmark without a list', async () => {
+  it.each<[string, (stream: Stream) => void]>([
+    ['an ended', (one) => one.end()],
+    ['a broken', (one) => one.destroy()],
+  ])('resumes %s watch from the last event or bookmark, without a list', async (_, finish) => {
     follow({ clock: quickClock(20) });
     await send('ADDED', node(8));
     await send('BOOKMARK', { metadata: { resourceVersion: '12' } });
     await view(2);
-    streams.at(-1)?.end();
+    const [first] = streams;
+    if (first !== undefined) finish(first);
     await expect.poll(() => streams.length, often).toBe(2);
     expect(watchLines()[1]).toContain('resourceVersion=12&');
     expect(asked()).toHaveLength(3);
-    expect(views).toHaveLength(2);
+    expect(views.map(({ lastError }) => lastError)).toEqual([undefined, undefined]);
   });
 
-  it('restarts a silent watch without an error', async () => {
+  const chatty: Responder = (_, response) => {
+    response.writeHead(200);
+    const object = { metadata: { resourceVersion: '5' } };
+    const line = `${JSON.stringify({ type: 'BOOKMARK', object })}\n`;
+    const timer = setInterval(() => response.write(line), 5);
+    response.on('close', () => clearInterval(timer));
+  };
+  it.each<[string, Responder]>([
+    ['is silent', (...given) => stream(...given)],
+    ['outlives its timeout', chatty],
+  ])('restarts a watch that %s, without an error', async (_, watch) => {
+    watches.push(watch, watch);
     follow();
-    await expect.poll(() => streams.length, often).toBeGreaterThanOrEqual(3);
+    await expect.poll(() => watchLines().length, often).toBeGreaterThanOrEqual(3);
     expect(asked().filter((one) => !one.includes('watch'))).toHaveLength(1);
     expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
   });
 
-  it('restarts a watch that outlives its timeout', async () => {
-    watches.push((_, response) => {
-      response.writeHead(200);
-      const object = { metadata: { resourceVersion: '5' } };
-      const line = `${JSON.stringify({ type: 'BOOKMARK', object })}\n`;
-      const timer = setInterval(() => response.write(line), 5);
-      response.on('close', () => clearInterval(timer));
-    });
-    follow();
-    await expect.poll(() => watchLines().length, often).toBeGreaterThanOrEqual(2);
-    expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
-  });
-
-  it('resumes a broken watch without an error', async () => {
-    follow();
-    await send('ADDED', node(8));
-    await view(2);
-    streams.at(-1)?.destroy();
-    await expect.poll(() => streams.length, often).toBe(2);
-    await send('MODIFIED', node(9));
-    await view(3);
-    expect(watchLines()[1]).toContain('resourceVersion=8&');
-    expect(views.map(({ lastError }) => lastError)).toEqual([undefined, undefined, undefined]);
-  });
-
-  it.each<[string, Responder[]]>([
-    [
-      'an ERROR event with 410',
-      [
-        (_, response) => {
-          response.end(`${JSON.stringify({ type: 'ERROR', object: { code: 410 } })}\n`);
-        },
-      ],
-    ],
-    ['the status 410', [status(410)]],
-    ['an invalid event', [(_, response) => void response.end('{"type":"ADDED"}\n')]],
-    ['another ERROR event', [(_, response) => void response.end('{"type":"ERROR"}\n')]],
+  it.each<[string, Responder]>([
+    ['the status 410', status(410)],
+    ...[{ code: 410 }, undefined].map((object): [string, Responder] => [
+      `the ERROR event ${JSON.stringify(object)}`,
+      (_, response) => void response.end(`${JSON.stringify({ type: 'ERROR', object })}\n`),
+    ]),
   ])('lists again after %s', async (_, bad) => {
-    watches.push(...bad);
+    watches.push(bad);
     lists.push(listing(7, node(3)), listing(30, node(29)));
     follow();
     await view(2);
@@ -193,27 +177,6 @@ describe('following', () => {
       [false, 'kube.no-credentials'],
       [true, undefined],
     ]);
-  });
-
-  it.each([
-    [401, 'kube.denied'],
-    [403, 'kube.denied'],
-    [400, 'kube.invalid'],
-  ])('retries for two minutes after %i and reports the error', async (code, seen) => {
-    const clock = quickClock(200);
-    const refusesUntil = clock.elapsed() + minutes(2);
-    server.answering((request, response) => {
-      if (clock.elapsed() < refusesUntil) return status(code)(request, response);
-      if (request.path.includes('watch=true')) return stream(request, response);
-      return listing(7, node(3))(request, response);
-    });
-    follow({ clock });
-    await view(2);
-    expect(views.map(({ isSynced, lastError }) => [isSynced, lastError?.code])).toEqual([
-      [false, seen],
-      [true, undefined],
-    ]);
-    expect(clock.elapsed()).toBeGreaterThanOrEqual(refusesUntil);
   });
 
   it('retries a refusal at most once a second', async () => {

@@ -1,9 +1,8 @@
 // Requests to the API server on the wire, and the handling of its answers.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { userAgent } from '../../src/model/version.ts';
 import type { Proxies } from '../../src/lib/proxies.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
@@ -15,6 +14,7 @@ import {
   type Responder,
   startServer,
   type TestServer,
+  tunnelling,
 } from './real/http-server.ts';
 import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
 
@@ -49,24 +49,24 @@ describe('requests', () => {
     }
   });
 
-  it('verify the certificate of the server', async () => {
+  /** A server with a certificate, and the part of a kubeconfig that trusts it. */
+  const secureServer = async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bootwright-kube-'));
     const certificates = makeCertificates(folder);
     rmSync(folder, { recursive: true });
     const tls = await startServer(json(200, node(1)), certificates);
-    try {
-      const data = Buffer.from(certificates.ca).toString('base64');
-      const trusted = kubeconfigFor(tls.url, { cluster: { 'certificate-authority-data': data } });
-      const kube = cluster({ credentials: () => Promise.resolve(trusted) });
-      expect(await kube.get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
-      const stranger = cluster({
-        credentials: () => Promise.resolve(kubeconfigFor(tls.url)),
-        clock: quickClock(2000),
-      });
-      await expect(stranger.get(m0, signal)).rejects.toMatchObject({ code: 'kube.untrusted' });
-    } finally {
-      await tls.close();
-    }
+    onTestFinished(tls.close);
+    const ca = Buffer.from(certificates.ca).toString('base64');
+    return { tls, trusted: { 'certificate-authority-data': ca } };
+  };
+
+  it('verify the certificate of the server', async () => {
+    const { tls } = await secureServer();
+    const stranger = cluster({
+      credentials: () => Promise.resolve(kubeconfigFor(tls.url)),
+      clock: quickClock(2000),
+    });
+    await expect(stranger.get(m0, signal)).rejects.toMatchObject({ code: 'kube.untrusted' });
   });
 
   it.each<[string, (url: string) => [proxies: Proxies | undefined, cluster: object]]>([
@@ -77,23 +77,11 @@ describe('requests', () => {
       (url) => [{ http: '', https: 'http://127.0.0.1:1', no: '*' }, { 'proxy-url': url }],
     ],
   ])('use a proxy %s', async (_, given) => {
-    const folder = mkdtempSync(join(tmpdir(), 'bootwright-kube-'));
-    const certificates = makeCertificates(folder);
-    rmSync(folder, { recursive: true });
-    const tls = await startServer(json(200, node(1)), certificates);
-    const tunnels: string[] = [];
-    server.server.on('connect', (request, socket) => {
-      tunnels.push(request.url ?? '');
-      const onward = connect(tls.port, '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        socket.pipe(onward).pipe(socket);
-      });
-      for (const one of [onward, socket]) one.on('error', () => undefined);
-    });
-    const data = Buffer.from(certificates.ca).toString('base64');
+    const { tls, trusted } = await secureServer();
+    const tunnels = tunnelling(server, tls.port);
     const [proxies, own] = given(server.url);
     const kubeconfig = kubeconfigFor('https://service.test:6443', {
-      cluster: { 'certificate-authority-data': data, ...own },
+      cluster: { ...trusted, ...own },
     });
     const kube = cluster({
       credentials: () => Promise.resolve(kubeconfig),
@@ -101,49 +89,14 @@ describe('requests', () => {
     });
     expect(await kube.get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
     expect(tunnels).toEqual(['service.test:6443']);
-    await tls.close();
-  });
-
-  const page = (name: string, next?: string): Responder =>
-    json(200, {
-      metadata: { resourceVersion: '5', continue: next },
-      items: [{ metadata: { name, managedFields: [{}] } }],
-    });
-
-  it('list in pages', async () => {
-    server.answering(inTurn(page('b', 'token+1'), page('a')));
-    expect(await cluster().list({ kind: nodes }, signal)).toEqual([
-      { metadata: { name: 'a' } },
-      { metadata: { name: 'b' } },
-    ]);
-    expect(asked()[1]).toBe('GET /api/v1/nodes?limit=50&continue=token%2B1');
   });
 
   it('list again from the first page when the history of a list is lost', async () => {
+    const page = (name: string, next?: string): Responder =>
+      json(200, { metadata: { continue: next }, items: [{ metadata: { name } }] });
     server.answering(inTurn(page('old', 'next'), status(410), page('new')));
     expect(await cluster().list({ kind: nodes }, signal)).toEqual([{ metadata: { name: 'new' } }]);
     expect(asked().map((one) => one.includes('continue'))).toEqual([false, true, false]);
-  });
-});
-
-describe('a temporary error', () => {
-  it.each<[string, Responder]>([
-    ['lost history', status(410)],
-    ['a temporary 401', status(401)],
-  ])('is retried: %s', async (_, bad) => {
-    server.answering(inTurn(bad, bad, json(200, node(1))));
-    expect(await cluster().get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
-    expect(asked()).toHaveLength(3);
-    expect(stand.notes.map((note) => (note as { level?: string }).level)).toEqual(['warn', 'info']);
-  });
-
-  it('is retried after the time that the server requests', async () => {
-    server.answering(
-      inTurn(status(429, { details: { retryAfterSeconds: 20 } }), json(200, node(1))),
-    );
-    const since = performance.now();
-    await cluster().get(m0, signal);
-    expect(performance.now() - since).toBeGreaterThanOrEqual(390);
   });
 });
 
@@ -174,15 +127,6 @@ describe('a create whose response was lost', () => {
 });
 
 describe('credentials', () => {
-  it('that are invalid fail at once', async () => {
-    const kube = cluster({ credentials: () => Promise.resolve('x') });
-    await expect(kube.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
-    const user = { 'client-certificate-data': 'eA==', 'client-key-data': 'eA==' };
-    const broken = kubeconfigFor('https://127.0.0.1:1', { user });
-    const other = cluster({ credentials: () => Promise.resolve(broken) });
-    await expect(other.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
-  });
-
   it('are not used after close', async () => {
     server.answering(json(200, node(1)));
     const kube = cluster();

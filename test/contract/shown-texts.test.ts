@@ -215,11 +215,8 @@ describe('the output of a command of this program', () => {
   };
   const argv = ['-r', 'worker', '--log.file', `/var/log/${steering}`, '--boot-device', '/dev/vda'];
 
-  it.each(['text', 'json'])('for settings is plain as %s', async (format) => {
+  it.each(['text', 'json'])('for settings and a plan is plain as %s', async (format) => {
     requirePlain(await shown(() => runConfigShow({ argv, environment: {}, format })));
-  });
-
-  it.each(['text', 'json'])('for a plan is plain as %s', async (format) => {
     const line = [...argv, '--installer-args', JSON.stringify(['--append-karg', steering])];
     requirePlain(await shown(() => runPlan({ argv: line, environment: {}, format })));
   });

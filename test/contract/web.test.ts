@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -22,6 +21,7 @@ import {
   type Responder,
   startServer,
   type TestServer,
+  tunnelling,
 } from './real/http-server.ts';
 
 const signal = new AbortController().signal;
@@ -242,21 +242,6 @@ describe('proxies', () => {
     });
   });
 
-  /** Makes a server open tunnels, all to one port; returns its requests. */
-  const tunnelling = (proxy: TestServer, port: number): readonly string[] => {
-    const tunnels: string[] = [];
-    proxy.server.on('connect', (request, socket) => {
-      tunnels.push(request.url ?? '');
-      const onward = connect(port, '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-        socket.pipe(onward).pipe(socket);
-      });
-      onward.on('error', () => undefined);
-      socket.on('error', () => undefined);
-    });
-    return tunnels;
-  };
-
   it('with TLS are verified like servers', async () => {
     const proxy = await startServer(pages, certificates);
     const secure = await startServer(pages, certificates);
@@ -274,16 +259,6 @@ describe('proxies', () => {
       await expect(stranger.open(url, { signal })).rejects.toMatchObject({ code: 'web.untrusted' });
     }
     await proxy.close();
-    await secure.close();
-  });
-
-  it('open a tunnel for https', async () => {
-    const secure = await startServer(pages, certificates);
-    const tunnels = tunnelling(server, secure.port);
-    const through = throughProxy({ ca: certificates.ca });
-    const page = await through.open('https://service.test/page', { signal });
-    await expect(text(page.body)).resolves.toBe('abcdef');
-    expect(tunnels).toEqual(['service.test:443']);
     await secure.close();
   });
 

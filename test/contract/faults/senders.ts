@@ -7,12 +7,12 @@ import { s3Objects } from '../../../src/adapters/objects/s3.ts';
 import { AgentError } from '../../../src/model/failure.ts';
 import { Secret } from '../../../src/model/secret.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import type { Download, InstallationView, Inventory } from '../../../src/ports/inventory.ts';
+import type { Download, Inventory } from '../../../src/ports/inventory.ts';
 import type { KubeView } from '../../../src/ports/kube.ts';
 import { fakeRandom } from '../../support/fake-random.ts';
 import type { TestServer } from '../real/http-server.ts';
 import { kubeconfigFor } from '../real/kube-stand.ts';
-import type { Ending } from './requests.ts';
+import type { Ending, requestKinds } from './requests.ts';
 
 /** Inputs of a request. */
 interface Sending {
@@ -27,7 +27,6 @@ interface Sending {
 interface Outcome {
   readonly code: string | undefined;
   readonly message: string;
-  readonly isLeft?: true;
 }
 
 type Sender = (sending: Sending) => Promise<Outcome>;
@@ -72,17 +71,6 @@ const inventory =
     outcomeOf(
       request(inventoryOf('v2', { url: sending.server.url, token, ...ids, ...common(sending) })),
     );
-
-/** The first view of a follower; the follower repeats the request later. */
-async function firstAnswer(service: Inventory): Promise<void> {
-  const stop = new AbortController();
-  let first: InstallationView = {};
-  await service.follow((view) => {
-    first = view;
-    stop.abort();
-  }, stop.signal);
-  if (first.lastError !== undefined) throw first.lastError;
-}
 
 const kubeOf = ({ server, clock, timeouts }: Sending): KubeCluster =>
   kubeCluster({
@@ -130,17 +118,14 @@ const followed: Sender = async (sending) => {
 };
 
 /** Functions that send each request of the table to a server. */
-export const senders: Readonly<Record<string, Sender>> = {
+export const senders: Readonly<Record<keyof typeof requestKinds, Sender>> = {
   report: inventory((v2) => v2.report(ids, { stage: 'Installing', info: '' }, signal)),
   'state of logs': inventory((v2) => v2.logsState(ids, 'collecting', signal)),
   'upload of the logs of the controller': inventory((v2) =>
     v2.uploadControllerLogs(Buffer.alloc(100_000), signal),
   ),
-  'stage of finalizing': inventory((v2) => v2.reportFinalizing('Done', signal)),
   'operators that are monitored': inventory((v2) => v2.operators(signal)),
-  'cluster that is followed': inventory(firstAnswer),
   cluster: inventory((v2) => v2.cluster(signal)),
-  'hosts of a role': inventory((v2) => v2.hosts('master', signal)),
   'enabled hosts': inventory((v2) => v2.enabledHosts(signal)),
   'Ignition of the host': inventory((v2) => v2.hostIgnition('worker', signal).then(readSome)),
   'download of a URL: image, stream metadata, Ignition': (sending) =>
@@ -150,11 +135,9 @@ export const senders: Readonly<Record<string, Sender>> = {
     return outcomeOf(s3Objects(options).get('bucket', 'key', signal).then(readSome));
   },
   'get of an object': kube((cluster) => cluster.get(m0, signal)),
-  'list of objects': kube((cluster) => cluster.list({ kind: nodes }, signal)),
   'create of an object': kube((cluster) =>
     cluster.create({ kind: nodes }, { metadata: { name: 'm0' } }, signal),
   ),
-  'patch of an object': kube((cluster) => cluster.patch(m0, { type: 'merge', body: {} }, signal)),
   'list of what is followed': followed,
   'watch of what is followed': followed,
 };

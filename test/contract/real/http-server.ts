@@ -9,7 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 
 /**
@@ -74,6 +74,20 @@ export async function startServer(responder: Responder, tls?: ServerOptions): Pr
       await once(server, 'close');
     },
   };
+}
+
+/** Makes a server open tunnels, all to one port; returns its requests. */
+export function tunnelling({ server }: TestServer, port: number): readonly string[] {
+  const tunnels: string[] = [];
+  server.on('connect', (request, socket) => {
+    tunnels.push(request.url ?? '');
+    const onward = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      socket.pipe(onward).pipe(socket);
+    });
+    for (const one of [onward, socket]) one.on('error', () => undefined);
+  });
+  return tunnels;
 }
 
 async function receive(request: IncomingMessage): Promise<Seen> {
