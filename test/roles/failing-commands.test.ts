@@ -3,64 +3,25 @@
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../src/model/failure.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
+import { commandHosts } from './command-hosts.ts';
 import { cornerOf } from './corners.ts';
 import type { CommandFault } from './machine-host.ts';
 import { install, live } from './processes.ts';
-import { type Host, imageSha256, newWorld, stateOf } from './world.ts';
+import { type Host, newWorld, stateOf } from './world.ts';
 
 const hosts: readonly (readonly [name: string, host: Host])[] = [
-  [
+  ...[
     'a master of an appliance with LVM on its disk',
-    {
-      config: cornerOf('master', { image: { skipMcoReboot: true } }),
-      plan: { registryKibibytes: 4, disks: [{ name: 'sda', leftovers: 'lvm' }] },
-    },
-  ],
-  [
     'a single node with RAID on its disk and another to format',
-    {
-      config: cornerOf('single node', { disk: { format: ['/dev/sdb'] } }),
-      plan: {
-        disks: [
-          { name: 'sda', leftovers: 'raid' },
-          { name: 'sdb', leftovers: 'lvm' },
-        ],
-      },
-    },
-  ],
-  [
     'a worker in the running root',
-    {
-      config: cornerOf('worker', {
-        image: {
-          existingRoot: 'registry.example/os:1',
-          writerArgs: ['--append-karg', 'nosmt', '--copy-network'],
-        },
-      }),
-      plan: {},
-    },
-  ],
-  [
-    'an arbiter that keeps a partition, with an image file, that ironic boots',
-    {
-      config: cornerOf('arbiter', {
-        image: {
-          file: '/run/media/iso/image.raw',
-          sha256: imageSha256,
-          writerArgs: ['--save-partlabel', 'data'],
-        },
-      }),
-      plan: { units: ['ironic-agent.service'], disks: [{ name: 'sda', leftovers: 'data' }] },
-    },
-  ],
-  [
+    'an arbiter with an image file, that ironic boots',
     'a worker with the image of its pool',
+  ].map((name) => [name, commandHosts[name]?.host ?? expect.fail(name)] as const),
+  [
+    'an arbiter that keeps a partition',
     {
-      config: cornerOf('worker', {
-        cluster: { openshiftVersion: '4.21.0' },
-        layering: { repository: 'registry.example/ocl/worker' },
-      }),
-      plan: {},
+      config: cornerOf('arbiter', { image: { writerArgs: ['--save-partlabel', 'data'] } }),
+      plan: { disks: [{ name: 'sda', leftovers: 'data' }] },
     },
   ],
   [

@@ -7,7 +7,6 @@ import { fileJournal } from '../../src/adapters/journal.ts';
 import type { Journal } from '../../src/engine/journal.ts';
 import { AgentError } from '../../src/model/failure.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
-import { type DiskFault, type JournalRow, journalRows } from '../contract/faults/journal.ts';
 import { cornerOf, type Kind } from './corners.ts';
 import { faultyHost, workClock } from './faulty-host.ts';
 import { hostFolder } from './host-folders.ts';
@@ -16,7 +15,25 @@ import { withStepHosts } from './step-hosts.ts';
 import { type Host, newWorld, stateOf, type World } from './world.ts';
 
 /** The error of a disk from its fault on. */
-const errors: Readonly<Record<DiskFault, string>> = { 'full disk': 'ENOSPC', 'read-only': 'EROFS' };
+const errors = { 'full disk': 'ENOSPC', 'read-only': 'EROFS' };
+type DiskFault = keyof typeof errors;
+
+/**
+ * The outcome of a failed write, by the line of the journal. `ends`: the run ends with
+ * `journal.not-kept`; `warns`: it ends as usual, and a warning says that the journal does not;
+ * `continues`: the run ends at the next line that it needs, if there is one.
+ */
+const outcomes: Readonly<Record<string, 'ends' | 'warns' | 'continues'>> = {
+  header: 'ends',
+  started: 'ends',
+  finished: 'ends',
+  // The step that leaves the host has finished: the host reboots.
+  left: 'warns',
+  failed: 'warns',
+  stopped: 'warns',
+  // A step beside the run, or at its end, begins or ends.
+  aside: 'continues',
+};
 
 /** The disk of the journal: the number of lines before its fault, and the refused line. */
 interface Disk {
@@ -89,15 +106,11 @@ async function processOn(
   return { ...life, commands: world.machine.ran.length - before };
 }
 
-/** The line that was to be written when the disk failed. */
-function refusedRow(aside: readonly string[] = []): {
-  readonly row: JournalRow | undefined;
-  readonly step: string;
-} {
-  const { type, step = '' } = JSON.parse(disk.refused ?? '{}') as { type?: string; step?: string };
+/** The line that was to be written when the disk failed, and its step. */
+function refusedWrite(aside: readonly string[] = []) {
+  const { type = '', step = '' } = JSON.parse(disk.refused ?? '{}') as Record<string, string>;
   const isLast = type === 'finished' && step === 'finish/leave-host';
-  const write = aside.includes(step) ? 'aside' : isLast ? 'left' : type;
-  return { row: journalRows.find((row) => row.write === write), step };
+  return { write: aside.includes(step) ? 'aside' : isLast ? 'left' : type, step };
 }
 
 const messageOf = ({ error }: Life): string => (error instanceof Error ? error.message : 'none');
@@ -118,7 +131,7 @@ function violationOf(
   fault: DiskFault,
 ): string | undefined {
   const { follow = [], always = [] } = chooseRole(config);
-  const { row, step } = refusedRow([...follow, ...always].map(({ id }) => id));
+  const { write, step } = refusedWrite([...follow, ...always].map(({ id }) => id));
   const isEnded = life.error instanceof AgentError && life.error.code === 'journal.not-kept';
   const words = isEnded ? [messageOf(life)] : warnings(life);
   const isAsSaid = {
@@ -126,19 +139,14 @@ function violationOf(
     warns: !isEnded && words.some((one) => namesCause(one, fault)),
     continues: isEnded || life.error === undefined,
   };
-  if (row !== undefined && isAsSaid[row.outcome] && !isDone(row, step, life)) return undefined;
+  const outcome = outcomes[write];
+  const hasBegun = life.events.some(
+    (event) => event.type === 'step.started' && event.step === step,
+  );
+  // The run may not act on a line that the disk refused.
+  const isDone = (write === 'header' && life.commands > 0) || (write === 'started' && hasBegun);
+  if (outcome !== undefined && isAsSaid[outcome] && !isDone) return undefined;
   return `${disk.refused ?? ''}: ${messageOf(life)}, ${life.commands} commands, ${words.join('; ')}`;
-}
-
-/** Whether the run acted on a line that the disk refused. */
-function isDone(
-  { write }: JournalRow,
-  step: string,
-  { commands, events }: Life & { readonly commands: number },
-): boolean {
-  if (write === 'header') return commands > 0;
-  const hasBegun = events.some((event) => event.type === 'step.started' && event.step === step);
-  return write === 'started' && hasBegun;
 }
 
 const header = { type: 'header', v: 1, role: 'master', version: '1', bootId: 'b' };
@@ -178,7 +186,7 @@ describe.each(roles)('the journal of a %s', (kind) => {
       const violation = violationOf(life, host, fault);
       if (violation !== undefined) violations.push(`${takes} ${fault}: ${violation}`);
       // The start of a step has changed nothing: another crash point covers that.
-      if (life.outcome === undefined && refusedRow().row?.write !== 'started') {
+      if (life.outcome === undefined && refusedWrite().write !== 'started') {
         const next = await processOn(world, host);
         if (next.error !== undefined) violations.push(`${takes}: ${messageOf(next)}`);
         if (!isDeepStrictEqual(stateOf(world), stateOf(straight))) {
