@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
+import { takeLock } from '../../src/adapters/host/host-lock.ts';
 import { localHost } from '../../src/adapters/host/local-host.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
@@ -168,4 +169,13 @@ it('reports a command without its secrets', async () => {
     { type: 'command.started', argv: ['true', '--token=***'] },
     { type: 'command.finished', argv: ['true', '--token=***'], exitCode: 0 },
   ]);
+});
+
+it('fails with the exit code of flock', async () => {
+  const prefix = ['sh', '-c', 'echo "flock: cannot open lock file" >&2; exit 66'];
+  const access = { prefix, environment: { PATH: process.env['PATH'] }, onCommand: undefined };
+  await expect(takeLock(access, 'disk', signal)).rejects.toMatchObject({
+    code: 'command.failed',
+    context: { exitCode: 66 },
+  });
 });

@@ -1,73 +1,70 @@
-// A followed selection on the wire: lists, watches, and their ends.
+// A followed selection on the wire: lists, watches, their ends, and what the API server forbids.
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { calmTimeouts, defaultTimeouts } from '../../src/adapters/kube/api-server.ts';
 import type { KubeOptions } from '../../src/adapters/kube/kube.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
-import type { KubeKind, KubeView } from '../../src/ports/kube.ts';
+import type { KubeKind, KubeSelection, KubeView } from '../../src/ports/kube.ts';
 import { quickClock } from '../support/quick-clock.ts';
+import { isWatch } from './faults/senders.ts';
 import { json, type Responder, type TestServer } from './real/http-server.ts';
-import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
+import { kubeconfigFor, kubeStand, node, status } from './real/kube-stand.ts';
 
 const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };
+const live = new AbortController().signal;
 /** Interval of a test's polls. */
 const often = { interval: 2 };
 
-let stand: KubeStand;
+const stand = kubeStand();
+const { asked, cluster } = stand;
 let server: TestServer;
-beforeEach(async () => {
-  stand = await openStand();
+let views: KubeView[];
+let stop: AbortController;
+let ended: Promise<void> | undefined;
+beforeEach(() => {
   ({ server } = stand);
+  views = [];
+  stop = new AbortController();
+  ended = undefined;
 });
-afterEach(() => stand.close());
+afterEach(async () => {
+  stop.abort(new Error('the test is over'));
+  await ended;
+});
 
-const cluster: KubeStand['cluster'] = (more) => stand.cluster(more);
-const asked = (): readonly string[] => stand.asked();
+const listing = (version: number, ...items: object[]): Responder =>
+  json(200, { metadata: { resourceVersion: String(version) }, items });
+const follow = (more: Partial<KubeOptions> = {}, selection: Partial<KubeSelection> = {}): void => {
+  ended = cluster(more).follow(
+    { kind: nodes, ...selection },
+    (view) => void views.push({ ...view }),
+    stop.signal,
+  );
+  ended.catch(() => undefined);
+};
+const watchLines = (): readonly string[] => asked().filter(isWatch);
 
 /** An open watch of a test; data written to it reaches the follower. */
 type Stream = ServerResponse;
 
 describe('following', () => {
   let streams: Stream[];
-  let views: KubeView[];
-  let stop: AbortController;
   let lists: Responder[];
   let watches: Responder[];
-  let ended: Promise<void> | undefined;
 
   beforeEach(() => {
-    streams = [];
-    views = [];
-    stop = new AbortController();
-    lists = [];
-    watches = [];
+    [streams, lists, watches] = [[], [], []];
     server.answering((seen, response) => {
-      const queue = seen.path.includes('watch=true') ? watches : lists;
+      const queue = isWatch(seen.path) ? watches : lists;
       const next = queue.shift() ?? (queue === watches ? stream : listing(1));
       return next(seen, response);
     });
   });
-  afterEach(async () => {
-    stop.abort(new Error('the test is over'));
-    await ended;
-  });
 
-  const listing =
-    (version: number, ...items: object[]): Responder =>
-    (seen, response) =>
-      json(200, { metadata: { resourceVersion: String(version) }, items })(seen, response);
   const stream: Responder = (_, response) => {
     response.writeHead(200);
     response.flushHeaders();
     streams.push(response);
-  };
-  const follow = (more: Partial<KubeOptions> = {}, seen?: (view: KubeView) => void): void => {
-    ended = cluster(more).follow(
-      { kind: nodes },
-      seen ?? ((view) => void views.push({ ...view })),
-      stop.signal,
-    );
-    ended.catch(() => undefined);
   };
   const send = async (type: string, object: object): Promise<void> => {
     await expect.poll(() => streams.length, often).toBeGreaterThan(0);
@@ -75,7 +72,6 @@ describe('following', () => {
   };
   const view = (count: number): Promise<void> =>
     expect.poll(() => views.length, often).toBeGreaterThanOrEqual(count);
-  const watchLines = (): readonly string[] => asked().filter((one) => one.includes('watch=true'));
 
   it('lists and then watches from the resource version', async () => {
     lists.push(listing(7, node(3)));
@@ -217,3 +213,111 @@ describe('following', () => {
     await followed;
   });
 });
+
+/** With the message of kube-apiserver 1.34. */
+const forbids = (verb: string): Responder =>
+  status(403, {
+    kind: 'Status',
+    reason: 'Forbidden',
+    message: `nodes is forbidden: User "system:serviceaccount:a:b" cannot ${verb} resource "nodes" in API group "" at the cluster scope`,
+  });
+
+/** A cluster where refusals are final. */
+const final = { denials: 'final' } as const;
+
+describe('following with limited permissions', () => {
+  it('lists every 30 seconds when watching is forbidden', async () => {
+    let version = 1;
+    server.answering((seen, response) => {
+      if (isWatch(seen.path)) return forbids('watch')(seen, response);
+      version += 1;
+      return listing(7, node(Math.min(version, 4)))(seen, response);
+    });
+    const clock = quickClock(1000);
+    const since = clock.elapsed();
+    follow({ ...final, clock });
+    await expect
+      .poll(() => asked().filter((one) => one.includes('limit=')).length, often)
+      .toBeGreaterThanOrEqual(6);
+    expect(clock.elapsed() - since).toBeGreaterThanOrEqual(5 * seconds(30));
+    expect(views.map(({ objects }) => objects[0]?.metadata.resourceVersion)).toEqual([
+      '2',
+      '3',
+      '4',
+    ]);
+    expect(views.some(({ lastError }) => lastError !== undefined)).toBe(false);
+  });
+
+  it('detects a deletion before the watch began when list is forbidden', async () => {
+    let reads = 0;
+    server.answering((seen, response) => {
+      if (seen.path.includes('limit=')) return forbids('list')(seen, response);
+      if (isWatch(seen.path)) {
+        response.writeHead(200);
+        response.flushHeaders();
+        return;
+      }
+      reads += 1;
+      const gone = status(404, { kind: 'Status', reason: 'NotFound' });
+      return (reads === 1 ? json(200, node(1)) : gone)(seen, response);
+    });
+    follow({ ...final, clock: quickClock(5) }, { fieldSelector: 'metadata.name=m0' });
+    await expect.poll(() => views.at(-1)?.objects.length, often).toBe(0);
+    expect(views.map(({ objects }) => objects.length)).toEqual([1, 0]);
+    expect(watchLines()).toHaveLength(1);
+  });
+
+  it('retries a denied list, as a starting server has no roles yet', async () => {
+    let lists = 0;
+    server.answering((seen, response) => {
+      if (isWatch(seen.path)) return status(410)(seen, response);
+      lists += 1;
+      return (lists === 2 ? forbids('list') : listing(7, node(lists)))(seen, response);
+    });
+    follow({ ...final, clock: quickClock(1000) });
+    await expect.poll(() => views.at(-1)?.objects[0]?.metadata.resourceVersion, often).toBe('3');
+    expect(views.some(({ lastError }) => lastError?.code === 'kube.denied')).toBe(true);
+  });
+});
+
+it('trims followed objects from lists and events', async () => {
+  const event = {
+    type: 'ADDED',
+    object: { metadata: { name: 'b', resourceVersion: '8' }, spec: { big: 2 } },
+  };
+  server.answering((seen, response) => {
+    if (!isWatch(seen.path))
+      return listing(7, { metadata: { name: 'a' }, spec: { big: 1 } })(seen, response);
+    response.writeHead(200);
+    response.write(`${JSON.stringify(event)}\n`);
+  });
+  const kept: string[] = [];
+  const keep: KubeOptions['keep'] = (kind, { metadata }) => {
+    kept.push(kind.plural);
+    return { metadata };
+  };
+  follow({ keep });
+  await expect.poll(() => views.at(-1)?.objects.length, often).toBe(2);
+  expect(views.at(-1)?.objects).toEqual([
+    { metadata: { name: 'a' } },
+    { metadata: { name: 'b', resourceVersion: '8' } },
+  ]);
+  expect(kept).toEqual(['nodes', 'nodes']);
+  expect(await cluster({ keep }).list({ kind: nodes }, live)).toMatchObject([{ spec: { big: 1 } }]);
+});
+
+it.each([
+  [429, 'admission webhook "eviction.example.com" denied the request: moves the machine first'],
+  [503, 'etcd leader changed'],
+])(
+  'an eviction is not retried on %i, as the caller decides about retries',
+  async (code, message) => {
+    server.answering(status(code, { message }));
+    const pod = { namespace: 'n', name: 'p', uid: 'u' };
+    const kube = cluster({ clock: quickClock(1000) });
+    await expect(kube.evict(pod, live)).rejects.toMatchObject({
+      message: expect.stringContaining(message) as string,
+    });
+    expect(asked()).toHaveLength(1);
+  },
+);

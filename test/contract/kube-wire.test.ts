@@ -2,7 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { promisify } from 'node:util';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { defaultTimeouts } from '../../src/adapters/kube/api-server.ts';
 import { userAgent } from '../../src/model/version.ts';
 import type { Proxies } from '../../src/lib/proxies.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
@@ -16,23 +18,20 @@ import {
   type TestServer,
   tunnelling,
 } from './real/http-server.ts';
-import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
+import { kubeconfigFor, kubeStand, node, status } from './real/kube-stand.ts';
 
 const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };
 const m0 = { kind: nodes, name: 'm0' };
 const { signal } = new AbortController();
 
-let stand: KubeStand;
+const stand = kubeStand();
+const { asked, cluster } = stand;
 let server: TestServer;
-beforeEach(async () => {
-  stand = await openStand();
+beforeEach(() => {
   ({ server } = stand);
 });
-afterEach(() => stand.close());
 
 const lost: Responder = (_, response) => void response.destroy();
-const cluster: KubeStand['cluster'] = (more) => stand.cluster(more);
-const asked = (): readonly string[] => stand.asked();
 
 describe('requests', () => {
   it('carry credentials, the user agent and a content type', async () => {
@@ -150,5 +149,109 @@ describe('credentials', () => {
     const kube = cluster({ credentials: () => Promise.resolve(texts.shift()) });
     expect(await kube.get(m0, signal)).toBeDefined();
     expect(asked()).toHaveLength(2);
+  });
+});
+
+describe('a manifest', () => {
+  const subscription = {
+    apiVersion: 'operators.coreos.com/v1alpha1',
+    kind: 'Subscription',
+    metadata: { name: 's', namespace: 'n' },
+  };
+  /** The answer of kube-apiserver 1.34, reduced to the fields that are read. */
+  const kinds = json(200, {
+    kind: 'APIResourceList',
+    groupVersion: 'operators.coreos.com/v1alpha1',
+    resources: [
+      { name: 'subscriptions', kind: 'Subscription', namespaced: true, verbs: ['patch'] },
+      { name: 'subscriptions/status', kind: 'Subscription', namespaced: true, verbs: ['get'] },
+    ],
+  });
+  const discovery = 'GET /apis/operators.coreos.com/v1alpha1';
+  const path =
+    'PATCH /apis/operators.coreos.com/v1alpha1/namespaces/n/subscriptions/s?fieldManager=bootwright&force=true';
+  const made: Responder = json(200, subscription);
+
+  it('has the discovery of its group requested once, and retries it and the patch on 503', async () => {
+    server.answering(inTurn(status(503), kinds, status(503), made));
+    const kube = cluster();
+    await kube.apply(subscription, signal);
+    const levels = stand.notes.map((note) => (note as { level?: string }).level);
+    expect(levels).toEqual(['warn', 'info']);
+    await kube.apply(subscription, signal);
+    expect(asked()).toEqual([discovery, discovery, path, path, path]);
+    expect(server.seen[2]).toMatchObject({ body: JSON.stringify(subscription) });
+    expect(server.seen[2]?.headers['content-type']).toBe('application/apply-patch+yaml');
+  });
+
+  it('has the discovery requested again for a kind that was not served', async () => {
+    server.answering(inTurn(json(404, {}), json(200, { resources: [] }), kinds, made));
+    const kube = cluster();
+    for (const _ of [1, 2]) {
+      await expect(kube.apply(subscription, signal)).rejects.toMatchObject({
+        code: 'kube.not-found',
+      });
+    }
+    await kube.apply(subscription, signal);
+    expect(asked()).toEqual([discovery, discovery, discovery, path]);
+  });
+});
+
+describe('the connections of a cluster whose credentials are replaced', () => {
+  it('end with a watch of older credentials when the cluster is closed', async () => {
+    server.answering((seen, response) => {
+      if (seen.path.includes('watch=true')) {
+        response.writeHead(200).flushHeaders();
+        return;
+      }
+      const list = { metadata: { resourceVersion: '1' }, items: [] };
+      if (!seen.path.includes('/m0')) return json(200, list)(seen, response);
+      const isNew = seen.headers.authorization === 'Bearer new';
+      return (isNew ? json(200, node(1)) : status(401))(seen, response);
+    });
+    const texts = [
+      kubeconfigFor(server.url),
+      kubeconfigFor(server.url, { user: { token: 'new' } }),
+    ];
+    // Timeouts of the watch and its connection are longer than the test.
+    const patient = { clock: quickClock(1), timeouts: defaultTimeouts };
+    const credentials = () => Promise.resolve(texts.shift());
+    const kube = cluster({ credentials, ...patient });
+    const ended = kube.follow({ kind: nodes }, () => undefined, signal).catch(() => undefined);
+    const often = { interval: 2 };
+    await expect.poll(() => asked().at(-1), often).toContain('watch=true');
+    expect(await kube.get({ kind: nodes, name: 'm0' }, signal)).toBeDefined();
+    await kube.close();
+    const open = promisify(server.server.getConnections.bind(server.server));
+    await expect.poll(() => open(), { interval: 2 }).toBe(0);
+    await ended;
+  });
+
+  it('are closed after a response to older credentials is read completely', async () => {
+    let token = 0;
+    const slow = Promise.withResolvers<undefined>();
+    server.answering(async (seen, response) => {
+      if (seen.headers.authorization !== `Bearer t${token}`) return status(401)(seen, response);
+      if (seen.path.endsWith('/slow')) await slow.promise;
+      return json(200, node(1))(seen, response);
+    });
+    const kube = cluster({
+      credentials: () =>
+        Promise.resolve(kubeconfigFor(server.url, { user: { token: `t${token}` } })),
+      // A call then has three seconds, and a pause takes a few milliseconds.
+      clock: quickClock(20),
+      timeouts: defaultTimeouts,
+    });
+    const get = (name: string) => kube.get({ kind: nodes, name }, signal);
+    const connections = promisify(server.server.getConnections.bind(server.server));
+    const early = get('slow');
+    await expect.poll(() => asked().length, { interval: 2 }).toBe(1);
+    token += 1;
+    expect(await get('m0')).toBeDefined();
+    expect(await connections()).toBeGreaterThan(1);
+    slow.resolve(undefined);
+    expect(await early).toBeDefined();
+    // An idle connection would close by itself only seconds later.
+    await expect.poll(() => connections(), { interval: 2 }).toBe(1);
   });
 });

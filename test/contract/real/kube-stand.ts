@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from 'vitest';
 import { defaultTimeouts } from '../../../src/adapters/kube/api-server.ts';
 import {
   type KubeCluster,
@@ -25,24 +26,35 @@ export const kubeconfigFor = (url: string, { cluster, user }: KubeconfigShape = 
   });
 
 /** A server on loopback with a test's answers, and clusters connected to it. */
-export interface KubeStand {
+interface KubeStand {
   readonly server: TestServer;
   /** Events of the clusters. */
   readonly notes: readonly RunEventBody[];
   readonly cluster: (more?: Partial<KubeOptions>) => KubeCluster;
   /** All requests, as `GET /path`. */
   readonly asked: () => readonly string[];
-  readonly close: () => Promise<void>;
 }
 
-/** Starts a server without objects. */
-export async function openStand(): Promise<KubeStand> {
-  const server = await startServer(json(404, {}));
-  const opened: KubeCluster[] = [];
-  const notes: RunEventBody[] = [];
+/** Gives each test of a file a server without objects. */
+export function kubeStand(): KubeStand {
+  let server: TestServer;
+  let notes: RunEventBody[] = [];
+  let opened: KubeCluster[] = [];
+  beforeEach(async () => {
+    server = await startServer(json(404, {}));
+    [notes, opened] = [[], []];
+  });
+  afterEach(async () => {
+    await Promise.all(opened.map((cluster) => cluster.close()));
+    await server.close();
+  });
   return {
-    server,
-    notes,
+    get server() {
+      return server;
+    },
+    get notes() {
+      return notes;
+    },
     cluster: (more = {}) => {
       const made = kubeCluster({
         credentials: () => Promise.resolve(kubeconfigFor(server.url)),
@@ -57,10 +69,6 @@ export async function openStand(): Promise<KubeStand> {
       return made;
     },
     asked: () => server.seen.map(({ method, path }) => `${method} ${path}`),
-    close: async () => {
-      await Promise.all(opened.map((cluster) => cluster.close()));
-      await server.close();
-    },
   };
 }
 
