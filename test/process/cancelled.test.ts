@@ -1,25 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { InventoryServer } from '../../mocks/inventory/server.ts';
-import { startAgent } from '../../mocks/lab/agent.ts';
-import { openSingleHost, type SingleHostPlan } from '../../mocks/lab/single-host.ts';
-import { becomes, bundle } from './faulty-run.ts';
+import type { SingleHostPlan } from '../../mocks/lab/single-host.ts';
+import { becomes, logOf, openHost, startOn } from './faulty-run.ts';
 
 /** @param onWrite called once the service knows that the image is being written */
 async function install(
   plan: Partial<SingleHostPlan>,
   onWrite?: (service: InventoryServer) => void,
 ) {
-  await using host = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: false,
-    write: { seconds: 1, flushSeconds: 0, lineMillis: 20 },
-    token: 'token-of-the-test',
-    ...plan,
-  });
-  const logFile = join(host.folder, 'agent.log');
-  const agent = startAgent({ bundle, logFile, args: host.words, env: host.environment });
+  const write = { seconds: 1, flushSeconds: 0, lineMillis: 20 };
+  await using host = await openHost({ isControlPlaneDone: false, write, ...plan });
+  const agent = startOn(host);
   if (onWrite !== undefined) {
     await becomes(() => host.inventory.requests.some(({ body }) => body.includes('Writing image')));
     onWrite(host.inventory);
@@ -32,8 +23,7 @@ async function install(
       ['--version', '--no-act'].some((word) => argv.includes(word)) ? [] : [argv[0]],
     ),
   );
-  const log = readFileSync(logFile, 'utf8');
-  return { exitCode, programs, log, installed: host.machine.installed };
+  return { exitCode, programs, log: logOf(host), installed: host.machine.installed };
 }
 
 it('a cancelled host does not touch its disk, even after an earlier run', async () => {

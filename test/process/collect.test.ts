@@ -1,25 +1,15 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startAgent } from '../../mocks/lab/agent.ts';
-import { openSingleHost, type SingleHost, singleIds } from '../../mocks/lab/single-host.ts';
+import { type SingleHost, singleIds } from '../../mocks/lab/single-host.ts';
 import { BundleManifest } from '../../src/cli/documents.ts';
 import { RunStatus } from '../../src/reporting/run-status.ts';
 import { readArchive } from '../../src/lib/archive.ts';
-import { becomes, bundle, fullBut, hasWritten } from './faulty-run.ts';
+import { becomes, bundle, fullBut, hasWritten, openHost, startOn, token } from './faulty-run.ts';
 
-const token = 'token-of-the-test';
-
-const open = (): Promise<SingleHost> =>
-  openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    token,
-    write: { seconds: 30, lineMillis: 50 },
-  });
+const open = (): Promise<SingleHost> => openHost({ write: { seconds: 30, lineMillis: 50 } });
 
 interface Ended {
   readonly exitCode: unknown;
@@ -53,8 +43,7 @@ async function read(bytes: Uint8Array) {
 
 /** Makes an agent hang after it has written a part of the disk. */
 async function hang(host: SingleHost) {
-  const logFile = join(host.folder, 'agent.log');
-  const agent = startAgent({ bundle, logFile, args: host.words, env: host.environment });
+  const agent = startOn(host);
   await becomes(() => hasWritten(host));
   const text = readFileSync(join(installDir(host), 'status.json'), 'utf8');
   const { pid = 0 } = RunStatus.parse(JSON.parse(text)).process ?? {};

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
+import type { SingleHost } from '../../mocks/lab/single-host.ts';
 import type { HostFinding } from '../../src/cli/doctor/check.ts';
-import { bundle } from './faulty-run.ts';
+import { bundle, openHost } from './faulty-run.ts';
 import { runThere } from './own-pid-one.ts';
 
 interface Answer {
@@ -24,20 +24,12 @@ function doctor(host: SingleHost, words: readonly string[] = host.words): Promis
   });
 }
 
-const open = (): Promise<SingleHost> =>
-  openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    token: 'token-of-the-test',
-    write: { seconds: 1 },
-  });
-
 const states = ({ found }: Answer): Readonly<Record<string, string>> =>
   Object.fromEntries([...found].map(([check, { state }]) => [check, state]));
 
 describe('bootwright doctor', () => {
   it('reports ok for an installable host and changes nothing', async () => {
-    await using host = await open();
+    await using host = await openHost();
     const answer = await doctor(host);
     expect(states(answer)).toEqual({
       configuration: 'ok',
@@ -78,7 +70,7 @@ describe('bootwright doctor', () => {
   });
 
   it('reports an unreachable service and image without the waits of an installation', async () => {
-    await using host = await open();
+    await using host = await openHost();
     await host.inventory.close();
     const image = ['--image.url', 'http://127.0.0.1:1/metal.raw', '--image.allowUnverified'];
     const { found, exitCode } = await doctor(host, [...host.words, ...image]);
@@ -94,7 +86,7 @@ describe('bootwright doctor', () => {
   });
 
   it('reports a missing disk and the checks that depend on it', async () => {
-    await using host = await open();
+    await using host = await openHost();
     const words = host.words.map((word) => (word === '/dev/sda' ? '/dev/nope' : word));
     const { found, exitCode } = await doctor(host, words);
     expect(found.get('disk/resolve')).toMatchObject({ state: 'failed', kind: 'input' });
@@ -103,7 +95,7 @@ describe('bootwright doctor', () => {
   });
 
   it('checks only the host without flags', async () => {
-    await using host = await open();
+    await using host = await openHost();
     const answer = await doctor(host, []);
     expect(answer.found.get('configuration')?.state).toBe('not checked');
     expect(answer.found.has('disk/resolve')).toBe(false);

@@ -13,6 +13,38 @@ import type { RunEvent } from '../../src/engine/events.ts';
 
 export const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
 
+/** The token of an agent. */
+export const token = 'token-of-the-test';
+
+/** Opens a host for a quick installation of a master, unless the plan says otherwise. */
+export const openHost = (plan: Partial<SingleHostPlan> = {}): Promise<SingleHost> =>
+  openSingleHost({
+    role: 'master',
+    isControlPlaneDone: true,
+    write: { seconds: 0.3, flushSeconds: 0, lineMillis: 20 },
+    token,
+    ...plan,
+  });
+
+/** Starts the built agent on a host, with further arguments and variables. */
+export const startOn = (
+  { folder, words, environment }: SingleHost,
+  {
+    args = [],
+    env = {},
+  }: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+): AgentProcess =>
+  startAgent({
+    bundle,
+    logFile: join(folder, 'agent.log'),
+    args: [...words, ...args],
+    env: { ...environment, ...env },
+  });
+
+/** The output of an agent so far. */
+export const logOf = ({ folder }: SingleHost): string =>
+  readFileSync(join(folder, 'agent.log'), 'utf8');
+
 /** A fault of a run. */
 export interface Fault {
   readonly plan?: Partial<SingleHostPlan>;
@@ -28,29 +60,17 @@ export interface Fault {
  * Runs the built agent under a fault; resolves with its end and the resulting status at the
  * service.
  */
-export async function runUnder({ plan = {}, words = [], env = {}, before, beside }: Fault) {
-  await using host = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    write: { seconds: 0.3, flushSeconds: 0, lineMillis: 20 },
-    token: 'token-of-the-test',
-    ...plan,
-  });
+export async function runUnder({ plan, words = [], env = {}, before, beside }: Fault) {
+  await using host = await openHost(plan);
   const undo = before?.(host);
-  const logFile = join(host.folder, 'agent.log');
   try {
-    const agent = startAgent({
-      bundle,
-      logFile,
-      args: [...host.words, ...words],
-      env: { ...host.environment, ...env },
-    });
+    const agent = startOn(host, { args: words, env });
     await beside?.(host, agent);
     const { exitCode } = await agent.ended;
     const record = host.inventory.store.hosts().find(({ id }) => id === singleIds.host);
     const { status, statusInfo } = record ?? {};
     const ran = host.machine.ran.map(({ argv }) => argv[0]);
-    return { exitCode, status, statusInfo, ran, log: readFileSync(logFile, 'utf8') };
+    return { exitCode, status, statusInfo, ran, log: logOf(host) };
   } finally {
     if (typeof undo === 'function') undo();
   }

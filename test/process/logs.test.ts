@@ -3,13 +3,19 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { startAgent } from '../../mocks/lab/agent.ts';
-import { openSingleHost, singleIds } from '../../mocks/lab/single-host.ts';
+import { singleIds } from '../../mocks/lab/single-host.ts';
 import type { BundleDocument } from '../../src/cli/documents.ts';
 import { readArchive } from '../../src/lib/archive.ts';
-import { bundle, interpose, unpublishedEvents } from './faulty-run.ts';
+import {
+  bundle,
+  interpose,
+  logOf,
+  openHost,
+  startOn,
+  token,
+  unpublishedEvents,
+} from './faulty-run.ts';
 
-const token = 'token-of-the-test';
 const proxyPassword = 'password-of-the-proxy';
 const toolPassword = 'password-of-a-tool';
 
@@ -22,24 +28,18 @@ async function logsRead(path: string, ...words: readonly string[]): Promise<stri
 }
 
 it('keeps readable logs of a failed install without secrets, after the report to the service', async () => {
-  await using host = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    write: { seconds: 0.3 },
-    token,
-  });
+  await using host = await openHost();
   interpose(host, 'coreos-installer', `echo "password=${toolPassword} ${token}" >&2; exit 1`);
   const folder = join(host.folder, 'root/opt/install-dir');
   mkdirSync(folder, { recursive: true });
   const older = [1, 2, 3, 4].map((day) => `bundle-2020010${day}T000000Z.tar.gz`);
   for (const name of older) writeFileSync(join(folder, name), '');
 
-  const logFile = join(host.folder, 'agent.log');
   const proxy = `http://user:${proxyPassword}@127.0.0.1:9`;
   const events = join(host.folder, 'events.jsonl');
-  const args = [...host.words, '--https-proxy', proxy, '--events', events];
-  const { exitCode } = await startAgent({ bundle, logFile, args, env: host.environment }).ended;
-  const log = readFileSync(logFile, 'utf8');
+  const args = ['--https-proxy', proxy, '--events', events];
+  const { exitCode } = await startOn(host, { args }).ended;
+  const log = logOf(host);
   expect(exitCode).toBe(4);
   expect(unpublishedEvents(readFileSync(events, 'utf8'))).toEqual([]);
   expect(readFileSync(events, 'utf8')).toMatch(/"step\.failed"[^]*"run\.failed"/);

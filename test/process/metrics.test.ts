@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
+import { kubeconfigFor } from '../contract/real/kube-stand.ts';
 import { followGuide } from '../guides/follow-guide.ts';
-import { kubeconfigOf } from './kubeconfig.ts';
 import { becomes, bundle, hasWritten, runUnder } from './faulty-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-metrics-'));
@@ -64,7 +64,7 @@ it('watches the status of both hosts of one-medium.md to the end of their instal
 
 it('serves the metrics of a controller while it waits for its lease', async () => {
   const kubeconfig = join(folder, 'kubeconfig');
-  writeFileSync(kubeconfig, kubeconfigOf('https://127.0.0.1:9'));
+  writeFileSync(kubeconfig, kubeconfigFor('https://127.0.0.1:9'));
   const logFile = join(folder, 'log');
   const agent = startAgent({
     bundle,

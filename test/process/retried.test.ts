@@ -2,24 +2,15 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { startAgent } from '../../mocks/lab/agent.ts';
-import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { bundle } from './faulty-run.ts';
+import { bundle, logOf, openHost, startOn } from './faulty-run.ts';
 
 it('shows a retried request as a wait in the status, the log and the events', async () => {
-  await using host = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    token: 'token-of-the-test',
-    write: { seconds: 0.3, flushSeconds: 0, lineMillis: 20 },
-  });
+  await using host = await openHost();
   const fault = { kind: 'status', status: 503, on: 'downloads/ignition' } as const;
   const endFault = host.inventory.faults.add(fault);
   const events = `${host.folder}/events.jsonl`;
-  const logFile = `${host.folder}/agent.log`;
-  const args = [...host.words, '--events', events];
-  const agent = startAgent({ bundle, args, env: host.environment, logFile });
+  const agent = startOn(host, { args: ['--events', events] });
 
   const status = async (): Promise<string> => {
     const words = [bundle, 'status', ...host.words];
@@ -40,7 +31,7 @@ it('shows a retried request as a wait in the status, the log and the events', as
   expect(waits[0]).toMatchObject({ status: '503, attempt 1', attempt: 1, limit: 600_000 });
   expect(waits.at(-1)).toMatchObject({ type: 'wait.finished', isReached: true });
 
-  const log = readFileSync(logFile, 'utf8');
+  const log = logOf(host);
   expect(log).toMatch(/"status":"503, attempt 1"/);
   expect(log).not.toMatch(/\d\.\d{4,}/);
   expect(log).toMatch(/"delay":"[\d.]+ m?s"/);

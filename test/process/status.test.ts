@@ -3,17 +3,8 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import type { ShownStatus } from '../../src/cli/status.ts';
-import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
-import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
-import { becomes, bundle, hasWritten } from './faulty-run.ts';
-
-const start = (host: SingleHost): AgentProcess =>
-  startAgent({
-    bundle,
-    args: host.words,
-    env: host.environment,
-    logFile: `${host.folder}/agent.log`,
-  });
+import type { SingleHost } from '../../mocks/lab/single-host.ts';
+import { becomes, bundle, hasWritten, openHost, startOn } from './faulty-run.ts';
 
 async function status(host: SingleHost): Promise<ShownStatus> {
   const args = [bundle, 'status', '--format', 'json', ...host.words];
@@ -40,13 +31,8 @@ function watching(host: SingleHost) {
 }
 
 it('shows the status of a running, a killed and a finished agent', async () => {
-  await using host = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    token: 'token-of-the-test',
-    write: { seconds: 120, lineMillis: 50 },
-  });
-  const agent = start(host);
+  await using host = await openHost({ write: { seconds: 120, lineMillis: 50 } });
+  const agent = startOn(host);
   await becomes(() => hasWritten(host));
   const running = await status(host);
   expect(running).toMatchObject({ agent: 'running', status: { state: 'running' } });
@@ -68,7 +54,7 @@ it('shows the status of a running, a killed and a finished agent', async () => {
   expect(killed.text).toMatch(/^\S+Z image\/write: Write/m);
   expect(killed.text).toMatch(/^failed: cli\.not-installed: .*its process is gone/m);
 
-  const again = start(host);
+  const again = startOn(host);
   await expect.poll(async () => (await status(host)).agent).toBe('running');
   const ofInstalled = watching(host);
   await ofInstalled.began;

@@ -1,30 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
-import {
-  openSingleHost,
-  type SingleHost,
-  type SingleHostPlan,
-} from '../../mocks/lab/single-host.ts';
-import { becomes, bundle, hasWritten } from './faulty-run.ts';
+import type { AgentProcess } from '../../mocks/lab/agent.ts';
+import type { SingleHost, SingleHostPlan } from '../../mocks/lab/single-host.ts';
+import { becomes, hasWritten, logOf, openHost, startOn } from './faulty-run.ts';
 
-const open = (plan: Partial<SingleHostPlan>): Promise<SingleHost> =>
-  openSingleHost({
-    role: 'master',
-    isControlPlaneDone: false,
-    write: { seconds: 120, lineMillis: 100 },
-    token: 'token-of-the-test',
-    ...plan,
-  });
-
-const start = (host: SingleHost, path = host.environment.PATH): AgentProcess =>
-  startAgent({
-    bundle,
-    args: host.words,
-    env: { ...host.environment, PATH: path },
-    logFile: join(host.folder, 'agent.log'),
-  });
+const open = (plan: Partial<SingleHostPlan> = {}): Promise<SingleHost> =>
+  openHost({ isControlPlaneDone: false, write: { seconds: 120, lineMillis: 100 }, ...plan });
 
 /**
  * Without the stop, the agent would wait for the writer, the service or the control plane, longer
@@ -41,8 +23,8 @@ const ran = (host: SingleHost, program: string): boolean =>
 
 describe('SIGTERM ends the agent', () => {
   it('during the write, and leaves neither a bootable disk nor a running writer', async () => {
-    await using host = await open({});
-    const agent = start(host);
+    await using host = await open();
+    const agent = startOn(host);
     await becomes(() => ran(host, 'coreos-installer'));
     await becomes(() => hasWritten(host));
     await stopped(agent);
@@ -56,7 +38,7 @@ describe('SIGTERM ends the agent', () => {
   });
 
   it('even if the writer ignores SIGTERM, and changes the disk only after its end', async () => {
-    await using host = await open({});
+    await using host = await open();
     // Runs between the agent and its host: a writer that ignores SIGTERM, and a list of the
     // processes that still run when a later command begins.
     const folder = join(host.folder, 'stubborn');
@@ -78,7 +60,7 @@ echo $$ >${writerPid}
 while :; do sleep 0.1; done
 `;
     writeFileSync(join(folder, 'nsenter'), nsenter, { mode: 0o755 });
-    const agent = start(host, `${folder}:${host.environment.PATH}`);
+    const agent = startOn(host, { env: { PATH: `${folder}:${host.environment.PATH}` } });
     await becomes(() => hasWritten(host));
     await stopped(agent);
     const lines = readFileSync(order, 'utf8').split('\n');
@@ -91,25 +73,22 @@ while :; do sleep 0.1; done
   });
 
   it('while the report of a failure waits for an unreachable service', async () => {
-    await using host = await open({});
+    await using host = await open();
     host.machine.writer.failsAtPercent = [10, 10, 10];
     host.machine.writer.seconds = 1;
-    const agent = start(host);
+    const agent = startOn(host);
     await becomes(() => ran(host, 'coreos-installer'));
     await host.inventory.close();
-    const events = join(host.folder, 'agent.log');
-    await becomes(() => readFileSync(events, 'utf8').includes('run failed'));
+    await becomes(() => logOf(host).includes('run failed'));
     await stopped(agent);
   });
 
   it('while the report before the reboot waits for an unreachable service', async () => {
     await using host = await open({ write: { seconds: 0.5, lineMillis: 20 } });
-    const agent = start(host);
+    const agent = startOn(host);
     await becomes(() => ran(host, 'coreos-installer'));
     await host.inventory.close();
-    await becomes(() =>
-      readFileSync(join(host.folder, 'agent.log'), 'utf8').includes('logs/keep-unreported'),
-    );
+    await becomes(() => logOf(host).includes('logs/keep-unreported'));
     await stopped(agent);
     expect(ran(host, 'shutdown')).toBe(false);
   });

@@ -1,17 +1,11 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { openSingleHost } from '../../mocks/lab/single-host.ts';
-import { bundle } from './faulty-run.ts';
+import { bundle, openHost } from './faulty-run.ts';
 
 /** The output of an install on a real pseudo terminal. */
 async function written(terminal: string): Promise<string> {
-  await using host = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    token: 'token-of-the-test',
-    write: { seconds: 0.5, flushSeconds: 0, lineMillis: 20 },
-  });
+  await using host = await openHost();
   const words = [process.execPath, bundle, ...host.words].map((word) => `'${word}'`);
   const child = spawn(
     'script',

@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Machine } from '../../mocks/host/machine.ts';
 import type { RecordedRequest } from '../../mocks/http/mock-server.ts';
 import { singleIds as ids } from '../../mocks/lab/single-host.ts';
 import { masker } from '../../src/lib/masker.ts';
 import { Secret } from '../../src/model/secret.ts';
-import { unpublishedEvents } from './faulty-run.ts';
-import { plantedSecret, traceAgent, type TracedRun } from './traced-agent.ts';
+import { openHost, startOn, unpublishedEvents } from './faulty-run.ts';
 
 interface Trace {
   readonly requests: readonly {
@@ -20,6 +20,63 @@ interface Trace {
 const top = resolve(import.meta.dirname, '../..');
 const traceOf = (role: string): Trace =>
   JSON.parse(readFileSync(`${top}/mocks/traces/${role}.json`, 'utf8')) as Trace;
+
+/** The observable result of one run of an agent. */
+interface TracedRun {
+  readonly exitCode: number | undefined;
+  readonly requests: readonly RecordedRequest[];
+  readonly machine: Machine;
+  readonly serviceUrl: string;
+  /** Text of every file that the run wrote: log, journal, events, Ignition, output. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** The token of the run; no file may contain it. */
+const plantedSecret = 'planted-secret-7f3a9c';
+
+/** The flags of the recorded trace, besides the ids. */
+const recordedWords = [
+  ...['--agent-image', 'registry.example/agent:1', '--skip-installation-disk-cleanup'],
+  ...['--installer-args', '["--append-karg","ip=eth0:dhcp"]'],
+];
+
+/** Runs the built agent against the stand-ins in the same way as the traced agent ran. */
+async function traceAgent(role: 'master' | 'worker'): Promise<TracedRun> {
+  await using host = await openHost({
+    role,
+    write: { seconds: 0.4, flushSeconds: 0, lineMillis: 20 },
+    token: plantedSecret,
+  });
+  const agent = startOn(host, {
+    args: [...recordedWords, '--verbose'],
+    env: {
+      BOOTWRIGHT_LOG_EVENTS: join(host.folder, 'events.jsonl'),
+      // The traced agent always waits a minute; Bootwright waits only if a setting says so (ADR
+      // 0011).
+      BOOTWRIGHT_FINISH_REBOOT_DELAY_MINUTES: '1',
+    },
+  });
+  const { exitCode } = await agent.ended;
+  const { inventory, machine, folder } = host;
+  return {
+    exitCode,
+    requests: [...inventory.requests],
+    machine,
+    serviceUrl: inventory.url,
+    files: filesBelow(folder),
+  };
+}
+
+function filesBelow(folder: string): ReadonlyMap<string, string> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return new Map(
+    files.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return [path, readFileSync(path, 'latin1')];
+    }),
+  );
+}
 
 /** Replaces ids by the letters of the trace. */
 const withLetters = (text: string): string =>
@@ -77,7 +134,7 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
   const trace = traceOf(role);
   let run: TracedRun;
   beforeAll(async () => {
-    run = await traceAgent(role, `${top}/dist/bootwright.mjs`);
+    run = await traceAgent(role);
   });
 
   it('is that of a successful agent', () => {
