@@ -85,11 +85,6 @@ describe.each(readers)('for a reader of $width pixels, $scheme', (reader) => {
   });
 });
 
-it('axe reports a violation', async () => {
-  await using opened = await openPage(browser, 'data:text/html,<img src="data:,">', desk);
-  expect(await axeFindings(opened.page)).toContainEqual(expect.stringMatching(/^image-alt: /));
-});
-
 describe('a live page', () => {
   it('shows updates and keeps open lists and the focus', async () => {
     await using own = await openSample();
@@ -132,27 +127,18 @@ describe('a live page', () => {
     await expect.poll(() => clock.textContent()).not.toBe(before);
   });
 
-  it('shows that its server does not answer, and reconnects', async () => {
+  it('shows that its server does not answer, reconnects, and adds the lines of a restarted program', async () => {
     const port = await freePort();
     await using own = await openSample({ port });
     const { page } = own;
     await page.getByText('63 %').first().waitFor();
     await own.server.close();
     await page.getByText('does not answer').waitFor();
-    const again = await servePage(own.live, { host: '127.0.0.1', port });
-    await page.getByText('does not answer').waitFor({ state: 'hidden' });
-    await again.close();
-  });
-
-  it('adds the lines of a restarted program', async () => {
-    const port = await freePort();
-    await using own = await openSample({ port });
-    await own.page.getByText('63 %').first().waitFor();
-    await own.server.close();
     const live = livePage(emptyPage('A cluster', 'Watched again.', Date.now()));
     live.update({ kind: 'line', at: Date.now(), source: 'm1', level: 'info', text: 'said anew' });
     const again = await servePage(live, { host: '127.0.0.1', port });
-    await own.page.locator('#lines').getByText('said anew').waitFor();
+    await page.getByText('does not answer').waitFor({ state: 'hidden' });
+    await page.locator('#lines').getByText('said anew').waitFor();
     await again.close();
   });
 
@@ -261,15 +247,21 @@ describe('a page without a mouse', () => {
     expect(stops.filter((stop) => stop === 'SUMMARY')).toHaveLength(5);
   });
 
-  it('filters the log by every word', async () => {
+  it('filters the log by every word, and downloads the filtered lines', async () => {
     await using own = await openSample();
-    const { page } = own;
+    const { page, complaints } = own;
     await page.keyboard.press('/');
     await page.keyboard.type('m1 firmware');
     const lines = page.locator('#lines li:visible');
     await expect.poll(() => lines.allTextContents()).toHaveLength(1);
     expect(await lines.first().textContent()).toContain('Configure the firmware');
     expect(await page.locator('#count').textContent()).toMatch(/^1 of \d+ lines$/);
+    const started = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    const download = await started;
+    expect(download.suggestedFilename()).toMatch(/^bootwright-\d{4}-\d\d-\d\dT\d{4}\.log$/);
+    const text = await readFile(await download.path(), 'utf8');
+    expect(text).toMatch(/^\d\d:\d\d:\d\d m1 .*Configure the firmware.*\n$/);
     own.live.update({
       kind: 'line',
       at: Date.now(),
@@ -279,18 +271,6 @@ describe('a page without a mouse', () => {
     });
     await page.getByLabel('commands and details').check();
     await expect.poll(() => lines.allTextContents()).toHaveLength(2);
-  });
-
-  it('downloads the filtered lines as a file', async () => {
-    await using own = await openSample();
-    const { page, complaints } = own;
-    await page.getByLabel('Filter').fill('m1 firmware');
-    const started = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download' }).click();
-    const download = await started;
-    expect(download.suggestedFilename()).toMatch(/^bootwright-\d{4}-\d\d-\d\dT\d{4}\.log$/);
-    const text = await readFile(await download.path(), 'utf8');
-    expect(text).toMatch(/^\d\d:\d\d:\d\d m1 .*Configure the firmware.*\n$/);
     expect(complaints).toEqual([]);
   });
 });

@@ -61,11 +61,14 @@ interface Watch extends AsyncDisposable {
   readonly interrupt: () => Promise<unknown>;
 }
 
-async function startWatch(args: readonly string[], secret = token): Promise<Watch> {
-  const child = spawn(process.execPath, [bundle, 'watch', ...args], {
+const spawnWatch = (args: readonly string[], secret = token) =>
+  spawn(process.execPath, [bundle, 'watch', ...args], {
     env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: secret },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+
+async function startWatch(args: readonly string[], secret?: string): Promise<Watch> {
+  const child = spawnWatch(args, secret);
   // The output is complete only when the streams have ended too.
   const ended = once(child, 'close');
   let printed = '';
@@ -149,10 +152,7 @@ describe('bootwright watch', () => {
 
 /** Runs `watch` until it ends by itself; resolves with its output and its exit code. */
 async function watchToEnd(args: readonly string[]) {
-  const child = spawn(process.execPath, [bundle, 'watch', ...args], {
-    env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: token },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawnWatch(args);
   const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   if (child.exitCode === null) await once(child, 'exit');
   return { printed, errors, exitCode: child.exitCode };
@@ -219,11 +219,9 @@ describe('the server of a page', () => {
   it('fails on an address in use', async () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
     const { host } = new URL(watch.url);
-    const args = [bundle, 'watch', 'http://127.0.0.1:1', '--cluster-id', 'x', '--listen', host];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    expect((await once(child, 'close'))[0]).toBe(4);
-    expect(said).toContain('cli.page-not-served');
+    const args = ['http://127.0.0.1:1', '--cluster-id', 'x', '--listen', host];
+    const { errors, exitCode } = await watchToEnd(args);
+    expect(exitCode).toBe(4);
+    expect(errors).toContain('cli.page-not-served');
   });
 });
