@@ -26,35 +26,26 @@ const report = ({ url }: InventoryServer, body: object): Promise<Response> =>
 
 describe('the inventory service', () => {
   it.each([
-    ['an unknown stage', { current_stage: 'Sleeping' }],
-    ['an unknown property', { current_stage: 'Installing', x: 1 }],
-  ])('refuses %s with 400 and a numeric code', async (_, body) => {
-    const answer = await report(await started(), body);
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ code: 400 });
-  });
-
-  it('answers 500 to a text of more than 2048 characters', async () => {
-    const body = { current_stage: 'Installing', progress_info: 'x'.repeat(2049) };
-    expect((await report(await started(), body)).status).toBe(500);
-  });
-
-  it('refuses a lower stage with 409 and a string code', async () => {
+    [{ current_stage: 'Sleeping' }, { status: 400, code: 400 }],
+    [
+      { current_stage: 'Installing', x: 1 },
+      { status: 400, code: 400 },
+    ],
+    [{ current_stage: 'Installing' }, { status: 409, kind: 'Error', code: '409' }],
+    [{ current_stage: 'Rebooting', progress_info: 'x'.repeat(2049) }, { status: 500 }],
+  ])('refuses %j as the real one does', async (body, refusal) => {
     const service = await started();
     await report(service, { current_stage: 'Rebooting' });
-    const answer = await report(service, { current_stage: 'Installing' });
-    expect(answer.status).toBe(409);
-    expect(await answer.json()).toMatchObject({ kind: 'Error', code: '409' });
+    const answer = await report(service, body);
+    const text = (await answer.json()) as object;
+    expect({ ...text, status: answer.status }).toMatchObject(refusal);
   });
 
-  it.each([
-    { name: 'no token', secret: '', status: 401 },
-    { name: 'a token of another service', secret: tokenIssuer().issue({}), status: 401 },
-  ])('refuses $name with 401', async ({ secret, status }) => {
+  it.each(['', tokenIssuer().issue({})])('refuses the token %j with 401', async (secret) => {
     const { url } = await started();
     const path = `${v2}/infra-env/${infraEnvId}/hosts/${host.id}/downloads/ignition`;
     const answer = await fetch(`${url}${path}`, { headers: { 'x-secret-key': secret } });
-    expect(answer.status).toBe(status);
-    expect(await answer.json()).toMatchObject({ code: status });
+    expect(answer.status).toBe(401);
+    expect(await answer.json()).toMatchObject({ code: 401 });
   });
 });

@@ -36,9 +36,6 @@ const breaks = ['\n', '\r\n', '\r', '\u0085'];
 type Case = readonly [how: string, content: string];
 
 const blocks: readonly Case[] = [
-  ...headers.flatMap((header) =>
-    ['', '\n', '\n\n\n'].map((end): Case => [header, `${header}\n${indented(text)}${end}`]),
-  ),
   ['a deep block', `|\n${indented(text, 14)}`],
   ['a block that begins with a blank', `|2\n${indented(` ${text}`)}`],
   ['an anchor', `&text |\n${indented(text)}`],

@@ -3,7 +3,6 @@ import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { mergeSingleNode } from '../../src/ignition/merge.ts';
 import { lintMachineConfigs } from '../../src/layering/manifests/lint-machine-config.ts';
 import { masker } from '../../src/lib/masker.ts';
-import { parseYamlStream } from '../../src/lib/yaml-text.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { TextOfSize } from './growth.ts';
 
@@ -54,33 +53,12 @@ export const bodyShapes: readonly BodyShape[] = [
     ),
   },
   {
-    about: 'hard links of an Ignition config beside directories',
-    read: readIgnition,
-    textOf: (size) => {
-      const half = parts('', (index) => `,{"path":"/d${index}"}`)(size / 2);
-      const links = parts(
-        '',
-        (index) => `,{"path":"/l${index}","target":"/x","hard":true}`,
-      )(size / 2);
-      return `${ignition('"storage":{"directories":[')}${half}],"links":[${links}]}}`;
-    },
-  },
-  {
     about: 'a path of many folders in an Ignition config with a link',
     read: readIgnition,
     textOf: parts(
       ignition('"storage":{"links":[{"path":"/l","target":"/t"}],"files":[{"path":"'),
       () => '/a',
       '"}]}}',
-    ),
-  },
-  {
-    about: 'partitions of an Ignition config',
-    read: readIgnition,
-    textOf: parts(
-      ignition('"storage":{"disks":[{"device":"/dev/sda","partitions":['),
-      (index) => `,{"number":${index + 1},"startMiB":${index + 1},"sizeMiB":1}`,
-      ']}]}}',
     ),
   },
   {
@@ -103,21 +81,6 @@ export const bodyShapes: readonly BodyShape[] = [
       (index) => `,{"name":"u${index}.service"}`,
       ']}}',
     ),
-  },
-  {
-    about: 'keys of a YAML mapping',
-    read: (text) => void parseYamlStream(text),
-    textOf: parts('', (index) => `k${index}: 1\n`),
-  },
-  {
-    about: 'keys of a mapping in braces',
-    read: (text) => void parseYamlStream(text),
-    textOf: parts('{', (index) => `,k${index}: 1`, '}'),
-  },
-  {
-    about: 'documents of a YAML stream',
-    read: (text) => void parseYamlStream(text),
-    textOf: parts('', () => '--- 1\n'),
   },
   {
     about: 'an unknown key of a configuration',
