@@ -54,6 +54,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** The config of an image in the registry. */
+async function configOf(image: string): Promise<unknown> {
+  const argv = ['inspect', '--config', '--authfile', at('auth.json')];
+  const name = `docker://${registry.address}/${image}`;
+  return JSON.parse((await run('skopeo', [...argv, name], { env: environment })).stdout);
+}
+
 const conf = (mirror: string): string => renderMirrors([{ source, mirrors: [mirror] }]);
 
 /** Reads a manifest on a machine with these registry files in place of its own. */
@@ -106,15 +113,7 @@ it('the commands of air-gapped.md copy an image to the registry of a site', asyn
     };
     const instead = { 'mirror.site.test:8443': registry.address };
     await followGuide('air-gapped.md', environmentOfGuide, { suite: 'image', instead });
-    const argv = [
-      'inspect',
-      '--config',
-      '--authfile',
-      at('auth.json'),
-      `docker://${registry.address}/bootwright:1`,
-    ];
-    const { stdout } = await run('skopeo', argv, { env: environment });
-    expect(JSON.parse(stdout)).toMatchObject({ config: { Labels: { of: 'guide' } } });
+    expect(await configOf('bootwright:1')).toMatchObject({ config: { Labels: { of: 'guide' } } });
   } finally {
     await store.run('podman', 'untag', own, own);
   }
@@ -127,8 +126,7 @@ it('the command of docs/image.md builds and pushes the image', async () => {
   // npm of the build reaches its registry with the certificates and settings of the base.
   await buildBy(store, `${access} ${line.replace('registry.example.com', registry.address)}`);
   const [, tag = ''] = /bootwright:(\S+)$/.exec(line) ?? [];
-  const image = `docker://${registry.address}/bootwright:${tag}`;
-  const argv = ['inspect', '--config', '--authfile', at('auth.json'), image];
-  const { stdout } = await run('skopeo', argv, { env: environment });
-  expect(JSON.parse(stdout)).toMatchObject({ config: { Entrypoint: ['/usr/bin/installer'] } });
+  expect(await configOf(`bootwright:${tag}`)).toMatchObject({
+    config: { Entrypoint: ['/usr/bin/installer'] },
+  });
 });

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openContainerStore } from '../../support/container-store.ts';
+import { ensurePart } from '../../../scripts/parts/ensure.ts';
+import { debianRoot } from '../../../scripts/parts/scripted.ts';
+import { type ContainerStore, openContainerStore } from '../../support/container-store.ts';
 import { localHost } from '../../../src/adapters/host/local-host.ts';
 import { PULL_SECRET_PATH } from '../../../src/ignition/resource.ts';
 import {
@@ -11,11 +13,46 @@ import {
 import { mergePullSecrets } from '../../../src/layering/registry/credentials.ts';
 import { laneHost, type LaneHost, lanePaths } from './build-lane.ts';
 import { machineConfig } from './lane-objects.ts';
-import { buildLayeringBase, otherArchitecture } from './layering-base.ts';
 import { type SecureRegistry, startSecureRegistry } from './secure-registry.ts';
 
 const base = 'localhost/bootwright-test:lane-base';
-const foreign = 'localhost/bootwright-test:lane-foreign';
+
+/** `jq .spec.config FILE`: the object of that name, with any content. */
+const jq = `#!/usr/bin/perl -0
+open my $file, '<', $ARGV[1] or die;
+my $text = <$file>;
+print $1 if $text =~ /"config":(\\{(?:[^{}"]|"(?:\\\\.|[^"\\\\])*"|(?1))*\\})/;
+`;
+
+const ignition = '/usr/lib/dracut/modules.d/30ignition/ignition';
+
+/**
+ * Debian with the real Ignition. Stubs replace the programs of an ostree system: each program
+ * records its calls, and jq answers the one query that is used.
+ */
+const containerfile = [
+  'FROM scratch',
+  'ADD root.tar /',
+  `COPY ignition ${ignition}`,
+  ...['ostree', 'update-ca-trust'].map(
+    (name) =>
+      `RUN printf '#!/bin/sh\\necho "${name} $*" >> /usr/share/calls\\n' > /usr/bin/${name} && chmod 755 /usr/bin/${name}`,
+  ),
+  'COPY jq /usr/bin/jq',
+  'RUN mkdir -p /etc/pki/ca-trust/source/anchors /usr/lib/modules/6.1.0 && echo kernel > /usr/lib/modules/6.1.0/vmlinuz && echo initramfs > /usr/lib/modules/6.1.0/initramfs.img',
+  'LABEL ostree.bootable=true containers.bootc=1',
+  '',
+].join('\n');
+
+/** Builds a base image for layered images, of several layers. */
+async function buildLayeringBase(store: ContainerStore, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(join(await ensurePart(debianRoot), 'root.tar'), join(folder, 'root.tar'));
+  copyFileSync(ignition, join(folder, 'ignition'));
+  writeFileSync(join(folder, 'jq'), jq, { mode: 0o755 });
+  writeFileSync(join(folder, 'Containerfile'), containerfile);
+  await store.run('buildah', 'build', '--layers', '--tag', base, folder);
+}
 
 /** The repositories of the release and of the built images. */
 export const names = { release: 'release/os', final: 'ocl/master' };
@@ -26,9 +63,8 @@ export interface LayeredSite extends AsyncDisposable {
   readonly release: SecureRegistry;
   readonly final: SecureRegistry;
   readonly lane: LaneHost;
-  /** The base system, and one for another architecture. */
+  /** The base system. */
   readonly osImage: string;
-  readonly foreignImage: string;
   /** Path of a file with the credentials of both registries. */
   readonly authFile: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -72,16 +108,14 @@ export async function openLayeredSite(): Promise<LayeredSite> {
     const host = localHost({ environment: { ...process.env, ...environment } });
     return (await host.exec(argv, { signal, limit: 600_000 })).stdout;
   };
-  const pushed = async (image: string, tag: string): Promise<string> => {
+  const pushed = async (tag: string): Promise<string> => {
     const name = `${release.address}/${names.release}`;
     const to = `docker://${name}:${tag}`;
-    await ask(['buildah', 'push', '--quiet', '--authfile', authFile, image, to]);
+    await ask(['buildah', 'push', '--quiet', '--authfile', authFile, base, to]);
     return `${name}@${await ask(registryDigestArgv({ image: `${name}:${tag}`, authFile }))}`;
   };
-  await buildLayeringBase(store, join(folder, 'base'), base);
-  await otherArchitecture(store, base, foreign);
-  const osImage = await pushed(base, '4.23');
-  const foreignImage = await pushed(foreign, 's390x');
+  await buildLayeringBase(store, join(folder, 'base'));
+  const osImage = await pushed('4.23');
   const lane = opened.use(await laneHost(join(folder, 'h'), environment));
   lane.write(PULL_SECRET_PATH, pullSecret);
   lane.write(lanePaths.rendered, machineConfig(osImage));
@@ -92,7 +126,6 @@ export async function openLayeredSite(): Promise<LayeredSite> {
     final,
     lane,
     osImage,
-    foreignImage,
     authFile,
     environment,
     ask,
