@@ -90,7 +90,7 @@ const poolOf = (spec: object): KubeObject => ({
 });
 
 /** A successful build of the pool. */
-export const osBuild = (config: string, digit: string): KubeObject => ({
+const osBuild = (config: string, digit: string): KubeObject => ({
   metadata: { name: `worker-${config}-${digit}` },
   spec: { machineConfig: { name: config }, machineOSConfig: { name: pool } },
   status: {

@@ -39,8 +39,6 @@ interface InventoryWorld {
 export interface FakeInventory extends Inventory {
   readonly reports: readonly ReceivedReport[];
   readonly logsStates: readonly { readonly host: HostRef; readonly state: LogsState }[];
-  /** States of the logs of the cluster. */
-  readonly clusterLogsStates: readonly LogsState[];
   /** All uploaded archives of controller logs. */
   readonly controllerLogs: readonly Uint8Array[];
   /**
@@ -103,7 +101,6 @@ export function fakeInventory({
 }: InventoryWorld = {}): FakeInventory {
   const reports: ReceivedReport[] = [];
   const logsStates: { host: HostRef; state: LogsState }[] = [];
-  const clusterLogsStates: LogsState[] = [];
   const archives: Uint8Array[] = [];
   const results: InstallationResult[] = [];
   const operatorReports: OperatorReport[] = [];
@@ -154,7 +151,6 @@ export function fakeInventory({
   const fake: FakeInventory = {
     reports,
     logsStates,
-    clusterLogsStates,
     controllerLogs: archives,
     calls,
     results,
@@ -224,7 +220,6 @@ export function fakeInventory({
     },
     clusterLogsState: async (state, signal) => {
       await enter('clusterLogsState', signal, `clusterLogsState ${state}`);
-      clusterLogsStates.push(state);
       await replaced.clusterLogsState?.(state, signal);
     },
     uploadControllerLogs: async (archive, signal) => {
