@@ -63,6 +63,11 @@ describe('readHostStatus', () => {
     await expect(read(serve(JSON.stringify(newer)))).resolves.toEqual(status({ running: [] }));
   });
 
+  it('fails for a document that is no status of a run', async () => {
+    const message = 'http://192.0.2.7:9110/status serves no status of a run';
+    await expect(read(serve('{"run":"r"}'))).rejects.toMatchObject({ message });
+  });
+
   it('fails when the response does not end', async () => {
     await expect(read(serve('{"v":', false))).rejects.toMatchObject({
       code: 'cli.status-not-found',

@@ -432,12 +432,8 @@ const ask = (
 describe('the authorization of a request', () => {
   const stage = { current_stage: 'Installing' };
   const progress = (env: string, id: string) => `infra-envs/${env}/hosts/${id}/progress`;
-  it.each([
-    ['no token', '', `clusters/${cluster}`, undefined, 401],
-    ['another token', 'x'.repeat(43), `clusters/${cluster}`, undefined, 401],
-    ['a token that is too long', 'x'.repeat(5000), `clusters/${cluster}`, undefined, 401],
-  ] as const)('%s', async (...[, token, path, body, status]) => {
-    expect((await ask('w0', path, body, token)).status).toBe(status);
+  it.each(['', 'x'.repeat(43), 'x'.repeat(5000)])('refuses the token %j', async (token) => {
+    expect((await ask('w0', `clusters/${cluster}`, undefined, token)).status).toBe(401);
   });
 
   it.each([

@@ -7,13 +7,7 @@ import type { Objects } from '../../src/ports/objects.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import {
-  impatient,
-  inTurn,
-  type Responder,
-  startServer,
-  type TestServer,
-} from './real/http-server.ts';
+import { type Responder, startServer, type TestServer } from './real/http-server.ts';
 
 const signal = new AbortController().signal;
 
@@ -86,14 +80,6 @@ describe('the S3 store', () => {
     expect(JSON.stringify(server.seen)).not.toContain('planted-secret');
   });
 
-  it('is not retried after a denial', async () => {
-    server.answering(problem(403, 'AccessDenied'));
-    await expect(real().get('bucket', 'x', signal)).rejects.toMatchObject({
-      code: 'objects.denied',
-      context: { status: 403, attempts: 1 },
-    });
-  });
-
   it('is retried with its own time after a clock skew', async () => {
     const credentials = { accessKeyId: 'AKID', secretAccessKey: new Secret('planted-secret') };
     server.answering((seen, response) => {
@@ -119,37 +105,6 @@ describe('the S3 store', () => {
       code: 'objects.unreachable',
       message: expect.stringContaining('Region is missing') as string,
     });
-  });
-
-  it('is retried after a 503 or a closed connection', async () => {
-    server.answering(
-      inTurn(
-        problem(503, 'SlowDown'),
-        (_, response) => {
-          response.socket?.destroy();
-        },
-        store,
-      ),
-    );
-    const { body } = await real().get('bucket', 'C/master.ign', signal);
-    await expect(text(body)).resolves.toBe('{"ignition":{}}');
-    expect(server.seen).toHaveLength(3);
-  });
-
-  it('is retried after a timeout', async () => {
-    server.answering(inTurn(() => undefined, store));
-    const objects = real({ connection: impatient });
-    const { body } = await objects.get('bucket', 'C/master.ign', signal);
-    await expect(text(body)).resolves.toBe('{"ignition":{}}');
-  });
-
-  it('reports an incomplete body', async () => {
-    server.answering((_, response) => {
-      response.writeHead(200, { 'content-length': '100' });
-      response.write('x'.repeat(40), () => response.socket?.destroy());
-    });
-    const { body } = await real().get('bucket', 'C/master.ign', signal);
-    await expect(text(body)).rejects.toMatchObject({ code: 'web.cut', context: { received: 40 } });
   });
 
   it('is requested through the proxy', async () => {
