@@ -14,7 +14,6 @@ import { memoryJournal } from '../support/memory-journal.ts';
 import { newWorld, type World } from './world.ts';
 
 interface Input {
-  readonly name: string;
   readonly code: string;
   readonly config?: ConfigInput;
   readonly spoil?: (world: World) => void;
@@ -29,51 +28,49 @@ const notFound = inventoryFailure('inventory.not-found', 'the service answered 4
 const fromStore = { source: 's3' } as const;
 const noSum = 'a'.repeat(64);
 
-const inputs: readonly Input[] = [
-  {
-    name: 'Ignition, 404 at the service',
+const openKeyfile = ({ machine }: World): void => {
+  const folder = join(machine.files.root, 'opt/network');
+  mkdirSync(folder);
+  const keyfile = '[connection]\nid=eth0\ntype=ethernet\n';
+  writeFileSync(join(folder, 'eth0.nmconnection'), keyfile, { mode: 0o644 });
+};
+
+const inputs: Readonly<Record<string, Input>> = {
+  'Ignition, 404 at the service': {
     code: 'inventory.not-found',
     spoil: ({ inventory }) => inventory.failing('hostIgnition', notFound, 99),
   },
-  {
-    name: 'Ignition, a web page',
+  'Ignition, a web page': {
     code: 'ignition.html-page',
     spoil: ({ inventory }) =>
       inventory.answering({ hostIgnition: () => Promise.resolve(downloadOf('<!DOCTYPE html>')) }),
   },
-  {
-    name: 'Ignition, 404 at a URL',
+  'Ignition, 404 at a URL': {
     code: 'web.refused',
     config: { ignition: { url: 'http://mirror.example/none.ign' } },
   },
-  {
-    name: 'Ignition, a missing file',
+  'Ignition, a missing file': {
     code: 'ignition.file-not-found',
     config: { ignition: { file: '/opt/none.ign' } },
   },
-  {
-    name: 'Ignition, missing in the object store',
+  'Ignition, missing in the object store': {
     code: 'objects.not-found',
     config: { ignition: fromStore, s3: { endpoint: 'http://s3.example', bucket: 'none' } },
   },
-  {
-    name: 'Ignition, a wrong digest',
+  'Ignition, a wrong digest': {
     code: 'ignition.wrong-digest',
     config: { ignition: { sha256: noSum } },
   },
-  {
-    name: 'CA of Ignition, a missing file',
+  'CA of Ignition, a missing file': {
     code: 'ignition.file-not-found',
     config: { ignition: { url: 'https://mirror.example/host.ign', caFile: '/opt/none.pem' } },
   },
-  {
-    name: 'bootstrap.ign, 404 at the service',
+  'bootstrap.ign, 404 at the service': {
     code: 'inventory.not-found',
     spoil: ({ inventory }) => inventory.failing('clusterFile', notFound, 99),
     kinds: ofBootstrap,
   },
-  {
-    name: 'bootstrap.ign, without a pull secret',
+  'bootstrap.ign, without a pull secret': {
     code: 'ignition.file-missing',
     spoil: ({ inventory }) =>
       inventory.answering({
@@ -81,8 +78,7 @@ const inputs: readonly Input[] = [
       }),
     kinds: ofBootstrap,
   },
-  {
-    name: 'an unknown version of the cluster',
+  'an unknown version of the cluster': {
     code: 'config.incomplete',
     config: { cluster: { openshiftVersion: '' } },
     spoil: ({ inventory }) =>
@@ -92,43 +88,35 @@ const inputs: readonly Input[] = [
       }),
     kinds: ofBootstrap,
   },
-  {
-    name: 'an image, 404 at its URL',
+  'an image, 404 at its URL': {
     code: 'web.refused',
     config: { image: { url: 'http://mirror.example/none.raw' } },
   },
-  {
-    name: 'an image, a missing file',
+  'an image, a missing file': {
     code: 'image.file-missing',
     config: { image: { file: '/run/media/iso/none.raw' } },
   },
-  {
-    name: 'an image, a wrong digest',
+  'an image, a wrong digest': {
     code: 'image.wrong-digest',
     config: { image: { file: '/run/media/iso/image.raw', sha256: noSum } },
   },
-  {
-    name: 'stream metadata, a missing file',
+  'stream metadata, a missing file': {
     code: 'image.file-missing',
     config: { image: { stream: '/opt/none.json' } },
   },
-  {
-    name: 'a configuration file for coreos-installer, missing',
+  'a configuration file for coreos-installer, missing': {
     code: 'image.writer-config',
     config: { image: { writerArgs: ['-c', '/opt/none.yaml'] } },
   },
-  {
-    name: 'an image file for coreos-installer, missing',
+  'an image file for coreos-installer, missing': {
     code: 'image.file-missing',
     config: { image: { writerArgs: ['-f', '/opt/none.raw'] } },
   },
-  {
-    name: 'an image URL for coreos-installer, 404',
+  'an image URL for coreos-installer, 404': {
     code: 'web.refused',
     config: { image: { writerArgs: ['--image-url', 'http://mirror.example/none.raw'] } },
   },
-  {
-    name: 'an image URL in its configuration file, 404',
+  'an image URL in its configuration file, 404': {
     code: 'web.refused',
     config: { image: { writerArgs: ['-c', '/opt/writer.yaml'] } },
     spoil: ({ machine }) =>
@@ -137,73 +125,65 @@ const inputs: readonly Input[] = [
         'image-url: http://mirror.example/none.raw\n',
       ),
   },
-  {
-    name: 'a stream for coreos-installer, 404',
+  'a stream for coreos-installer, 404': {
     code: 'web.refused',
     config: {
       image: { writerArgs: ['-s', 'testing', '--stream-base-url', 'http://mirror.example/s/'] },
     },
   },
-  {
-    name: 'Ignition for coreos-installer, a missing file',
+  'Ignition for coreos-installer, a missing file': {
     code: 'ignition.file-not-found',
     config: { image: { writerArgs: ['-i', '/opt/none.ign'] } },
   },
-  {
-    name: 'Ignition for coreos-installer, not JSON',
+  'Ignition for coreos-installer, not JSON': {
     code: 'ignition.not-json',
     config: { image: { writerArgs: ['-i', '/opt/writer.yaml'] } },
     spoil: ({ machine }) => writeFileSync(join(machine.files.root, 'opt/writer.yaml'), 'a: b'),
   },
-  {
-    name: 'Ignition, a wrong digest for coreos-installer',
+  'Ignition, a wrong digest for coreos-installer': {
     code: 'ignition.wrong-digest',
     config: { image: { writerArgs: ['--ignition-hash', `sha256-${noSum}`] } },
   },
-  {
-    name: 'Ignition, an unknown kind of digest',
+  'Ignition, an unknown kind of digest': {
     code: 'ignition.wrong-digest',
     config: { image: { writerArgs: [`--ignition-hash=md5-${noSum}`] } },
   },
-  {
-    name: 'network settings for coreos-installer, a missing directory',
+  'network settings for coreos-installer, a missing directory': {
     code: 'image.writer-config',
     config: { image: { writerArgs: ['-n', '--network-dir', '/opt/none'] } },
   },
-  ...(['', 'registry.example/none:1'] as const).map((existingRoot) => ({
-    name: `keyfiles readable by others, ${existingRoot || 'for a disk'}`,
+  'keyfiles readable by others, for a disk': {
     code: 'network.bad-keyfile',
-    config: { image: { existingRoot }, network: { keyfiles: '/opt/network' } },
-    spoil: ({ machine }: Parameters<NonNullable<Input['spoil']>>[0]) => {
-      const folder = join(machine.files.root, 'opt/network');
-      mkdirSync(folder);
-      const keyfile = '[connection]\nid=eth0\ntype=ethernet\n';
-      writeFileSync(join(folder, 'eth0.nmconnection'), keyfile, { mode: 0o644 });
+    config: { network: { keyfiles: '/opt/network' } },
+    spoil: openKeyfile,
+  },
+  'keyfiles readable by others, for the running root': {
+    code: 'network.bad-keyfile',
+    config: {
+      image: { existingRoot: 'registry.example/none:1' },
+      network: { keyfiles: '/opt/network' },
     },
-  })),
-  {
-    name: 'a registry CA, a missing file',
+    spoil: openKeyfile,
+  },
+  'a registry CA, a missing file': {
     code: 'registries.bad-ca',
     config: { registries: { ca: '/opt/none.pem' } },
   },
-  {
-    name: 'a hook, a missing file',
+  'a hook, a missing file': {
     code: 'hook.not-executable',
     config: { hooks: { after: '/opt/hooks/none' } },
   },
-  {
-    name: 'a hook that fails before the write',
+  'a hook that fails before the write': {
     code: 'hook.failed',
     config: { hooks: { before: '/opt/hooks/before' } },
     spoil: ({ machine }) =>
       writeFileSync(join(machine.files.root, 'opt/hooks/before'), '#!/bin/sh\nexit 3\n'),
   },
-  {
-    name: 'an image for the running root, missing in its registry',
+  'an image for the running root, missing in its registry': {
     code: 'command.failed',
     config: { image: { existingRoot: 'registry.example/none:1' } },
   },
-];
+};
 
 /** A single node merges only the Ignition config of its service with its rendered one. */
 const has = (kind: Kind, { kinds: given, config }: Input): boolean =>
@@ -212,7 +192,9 @@ const has = (kind: Kind, { kinds: given, config }: Input): boolean =>
     : given.includes(kind);
 
 const cases = kinds.flatMap((kind) =>
-  inputs.filter((input) => has(kind, input)).map((input) => [kind, input.name, input] as const),
+  Object.entries(inputs)
+    .filter(([, input]) => has(kind, input))
+    .map(([name, input]) => [kind, name, input] as const),
 );
 
 /** Programs that change the content of a disk. */
