@@ -36,14 +36,12 @@ describe('the built program', () => {
     expect(map.version).toBe(3);
   });
 
-  it('prints help from the start file alone', async () => {
-    const ended = await bundle.run(['--help'], { path: bundle.startAlone });
-    expect(ended).toEqual({ exitCode: 0, stdout: bootwright().helpInformation(), stderr: '' });
-  });
-
-  it('prints its version from the start file alone', async () => {
-    const ended = await bundle.run(['--version'], { path: bundle.startAlone });
-    expect(ended).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  it.each([
+    ['--help', bootwright().helpInformation()],
+    ['--version', `${version}\n`],
+  ])('answers %s from the start file alone', async (flag, stdout) => {
+    const ended = await bundle.run([flag], { path: bundle.startAlone });
+    expect(ended).toEqual({ exitCode: 0, stdout, stderr: '' });
   });
 
   it('prints the commit that it was built from', async () => {

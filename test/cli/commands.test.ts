@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,14 +27,6 @@ describe('plan', () => {
     expect(stdout).toContain('Role worker: ');
     expect(stdout).toMatch(/^! image\/write /m);
     expect(stdout).toMatch(/^ +\$ coreos-installer install /m);
-  });
-
-  it('prints JSON without the token', async () => {
-    const { stdout } = await bundle.run(['plan', ...line.split(' '), '--format', 'json'], {
-      environment: { PULL_SECRET_TOKEN: 'hidden-token' },
-    });
-    expect(JSON.parse(stdout)).toMatchObject({ v: 1, role: 'worker' });
-    expect(stdout).not.toContain('hidden-token');
   });
 });
 
@@ -93,20 +85,4 @@ it('media reads a configuration once, as a pipe gives it once', async () => {
   expect(exitCode).toBe(0);
   const base64 = Buffer.from('role: worker').toString('base64');
   expect(await readFile(at('live.ign'), 'utf8')).toContain(base64);
-});
-
-describe('status --steps', () => {
-  it('shows the steps of an earlier run', async () => {
-    await mkdir(join(folder, 'opt/install-dir'), { recursive: true });
-    const records = [
-      { type: 'header', v: 1, role: 'worker', version: '0', fingerprint: 'f', bootId: 'b' },
-      { type: 'started', step: 'disk/clean', at: 0 },
-      { type: 'finished', step: 'disk/clean', at: 9, fact: null },
-    ];
-    const text = records.map((record) => `${JSON.stringify(record)}\n`).join('');
-    await writeFile(join(folder, 'opt/install-dir/journal.jsonl'), text);
-    const { exitCode, stdout } = await bundle.run(['status', '--steps', '--host.root', folder]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain('disk/clean  finished, 9 ms');
-  });
 });
