@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -77,16 +77,6 @@ describe('deploy/host/bootwright.sh', () => {
   it.each(['worker', 'master'])('installs with the files of install-%s.ign', async (role) => {
     await expectMissingDisk(applyIgnition(`install-${role}.ign`), role);
   });
-
-  it.each(['bootstrap', 'arbiter', 'single-node'])(
-    'installs with %s.yaml as well',
-    async (role) => {
-      const root = applyIgnition('install-worker.ign');
-      const config = join(deploy, 'host/config', `${role}.yaml`);
-      copyFileSync(config, join(root, 'etc/bootwright/config.yaml'));
-      await expectMissingDisk(root, role);
-    },
-  );
 
   it('reads the Ignition of a node where install-master.ign writes it', () => {
     const config = parse(readFileSync(join(deploy, 'host/config/master.yaml'), 'utf8')) as {
