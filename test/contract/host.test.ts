@@ -1,5 +1,5 @@
 // Contract of a host's commands and locks.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -113,35 +113,6 @@ it('passes the variables of the installation and those of a step to a command', 
   const options = { signal, limit, env: { RUST_BACKTRACE: '0' } };
   expect((await exec(argv, options)).stdout).toBe('http://p.example  0');
   await rm(directory, { recursive: true });
-});
-
-/**
- * Whether a process still runs: an ended one may remain, since not every parent waits for inherited
- * children.
- */
-const isRunning = async (pid: number): Promise<boolean> => {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z');
-  return !/\) [ZX]/.test(stat);
-};
-
-it.each([
-  ['child process', ''],
-  ['child process that ignores SIGTERM', 'trap "" TERM; '],
-])('leaves no %s of a stopped command', async (_, trap) => {
-  const control = new AbortController();
-  const { promise: child, resolve } = Promise.withResolvers<number>();
-  const running = localHost().exec(['sh', '-c', `${trap}sleep 600 & echo $!; wait`], {
-    signal: control.signal,
-    limit,
-    onLine: (line) => resolve(Number(line)),
-  });
-  running.catch(() => undefined);
-  const pid = await child;
-  control.abort(new Error('enough'));
-  await expect(running).rejects.toMatchObject({ code: 'command.stopped' });
-  const isLeft = await isRunning(pid);
-  if (isLeft) process.kill(pid, 'SIGKILL');
-  expect(isLeft).toBe(false);
 });
 
 it('kills a killable command without SIGTERM', async () => {

@@ -1,20 +1,27 @@
 // The part about manifests of the suite for every Kube.
 import { describe, expect, it } from 'vitest';
 import { configMaps } from '../../src/kube/kinds.ts';
-import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import type { Kube, KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 
-/** The parts of a Kube's world that the suite needs. */
-interface ApplyWorld {
+/** A Kube with its cluster. */
+export interface KubeWorld {
   readonly kube: Kube;
   /** Stores an object without the port. */
   readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;
+  /** Removes an object without the port. */
+  readonly drop: (ref: KubeRef) => Promise<void>;
+  /** Stops the API server; `back` starts it again. */
+  readonly away: () => Promise<void>;
+  readonly back: () => Promise<void>;
+  /** Changes the cluster without followers seeing it, and drops the history of the change. */
+  readonly unseen: (change: () => Promise<void>) => Promise<void>;
 }
 
 const namespace = 'default';
 const live = new AbortController().signal;
 
 /** Runs the suite; `named` makes names that are unique to a test. */
-export function applySuite(world: () => ApplyWorld, named: (suffix: string) => string): void {
+export function applySuite(world: () => KubeWorld, named: (suffix: string) => string): void {
   const refOf = (suffix: string) => ({ kind: configMaps, namespace, name: named(suffix) });
   const manifest = (suffix: string, more: object = {}): KubeObject => ({
     apiVersion: 'v1',

@@ -2,22 +2,14 @@
 // release an object.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, pods, serviceAccounts } from '../../src/kube/kinds.ts';
-import type { Kube, KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
-
-/** The parts of a Kube's world that the suite needs. */
-interface EndingWorld {
-  readonly kube: Kube;
-  /** Stores an object without the port. */
-  readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;
-  /** Removes an object without the port, as the kubelet does with an ended pod. */
-  readonly drop: (ref: KubeRef) => Promise<void>;
-}
+import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
+import type { KubeWorld } from './kube-apply-suite.ts';
 
 const namespace = 'default';
 const live = new AbortController().signal;
 
 /** Runs the suite; `named` makes names that are unique to a test. */
-export function endingSuite(world: () => EndingWorld, named: (suffix: string) => string): void {
+export function endingSuite(world: () => KubeWorld, named: (suffix: string) => string): void {
   const refOf = (suffix: string) => ({ kind: configMaps, namespace, name: named(suffix) });
   const held = (suffix: string, finalizer = 'example.com/held'): KubeObject => {
     const metadata = {

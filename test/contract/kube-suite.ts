@@ -1,27 +1,15 @@
 // One suite for every Kube: the fake, and the adapter with a real API server.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configMaps, nodes } from '../../src/kube/kinds.ts';
-import { applySuite } from './kube-apply-suite.ts';
+import { applySuite, type KubeWorld } from './kube-apply-suite.ts';
 import { endingSuite } from './kube-ending-suite.ts';
-import type { Kube, KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
-
-/** A Kube with its cluster. */
-interface KubeWorld {
-  readonly kube: Kube;
-  /** Stores an object without the port. */
-  readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;
-  /** Removes an object without the port. */
-  readonly drop: (ref: KubeRef) => Promise<void>;
-  /** Stops the API server; `back` starts it again. */
-  readonly away: () => Promise<void>;
-  readonly back: () => Promise<void>;
-  /** Changes the cluster without followers seeing it, and drops the history of the change. */
-  readonly unseen: (change: () => Promise<void>) => Promise<void>;
-}
+import type { KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
 
 const namespace = 'default';
 const widgets: KubeKind = { group: 'nobody.example', version: 'v1', plural: 'widgets' };
 const live = new AbortController().signal;
+/** Longer than any restart of a server. */
+const patience = { timeout: 600_000, interval: 5 };
 
 /** Runs the suite. Each test has its own names, so that one cluster serves all tests. */
 export function kubeSuite(name: string, world: () => KubeWorld): void {
@@ -114,12 +102,12 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         stop.signal,
       );
       const seen = (): KubeObject | undefined => views.at(-1)?.objects[0];
-      await vi.waitFor(() => expect(seen()).toBeDefined(), { timeout: 600_000, interval: 5 });
+      await vi.waitFor(() => expect(seen()).toBeDefined(), patience);
       const first = seen();
       await put('a', { k: 'w' });
       const versionOf = (object: KubeObject | undefined) => object?.metadata.resourceVersion;
       const isNewer = () => expect(versionOf(seen())).not.toBe(versionOf(first));
-      await vi.waitFor(isNewer, { timeout: 600_000, interval: 5 });
+      await vi.waitFor(isNewer, patience);
       stop.abort(new Error('the test is over'));
       await following;
       for (const object of [found, listed, first, seen()]) {
@@ -283,18 +271,15 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         ended = world().kube.follow(mine(), (view) => void views.push({ ...view }), stop.signal);
       };
       const seen = (expected: object): Promise<void> =>
-        vi.waitFor(
-          () => {
-            const view = views.at(-1);
-            expect(view).toBeDefined();
-            expect({
-              isSynced: view?.isSynced,
-              names: shortNames(view?.objects ?? []),
-              lastError: view?.lastError === undefined ? 'none' : 'some',
-            }).toMatchObject(expected);
-          },
-          { timeout: 600_000, interval: 5 },
-        );
+        vi.waitFor(() => {
+          const view = views.at(-1);
+          expect(view).toBeDefined();
+          expect({
+            isSynced: view?.isSynced,
+            names: shortNames(view?.objects ?? []),
+            lastError: view?.lastError === undefined ? 'none' : 'some',
+          }).toMatchObject(expected);
+        }, patience);
 
       it('shows existing, added, changed and deleted objects', async () => {
         await put('b', {});
@@ -307,7 +292,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await world().kube.patch(refOf('b'), { type: 'merge', body: { data: { k: 'v' } } }, live);
         await vi.waitFor(
           () => expect(views.at(-1)?.objects[1]).toMatchObject({ data: { k: 'v' } }),
-          { timeout: 600_000, interval: 5 },
+          patience,
         );
         expect(views.at(-1)?.objects[1]?.metadata.resourceVersion).not.toBe(before);
         await world().drop(refOf('a'));
