@@ -16,7 +16,8 @@ import {
   controlPlaneObject,
   machineObjects,
 } from './cluster.ts';
-import { type CapiRig, customResourceDefinitions, deployedObjects } from './rig.ts';
+import { customResourceDefinitions } from '../kube/rig.ts';
+import { type CapiRig, deployedObjects } from './rig.ts';
 
 const run = promisify(execFile);
 const top = resolve(import.meta.dirname, '../..');

@@ -19,6 +19,8 @@ export interface ScriptedHost extends AsyncDisposable {
   readonly machine: string;
   readonly role: string;
   readonly inventory: InventoryConnection;
+  /** The text of its Ignition. */
+  readonly ignition: (role: 'master' | 'worker') => Promise<string>;
   readonly report: (stage: Stage, info?: string) => Promise<void>;
   /** Reports of the bootstrap host about another host. */
   readonly reportFor: (other: ScriptedHost, stage: Stage) => Promise<void>;
@@ -93,6 +95,7 @@ export async function bootHost(
     role: config.role,
     inventory,
     ref,
+    ignition: async (of) => textIn(await inventory.hostIgnition(of, signal())),
     report: (stage, info = '') => inventory.report(ref, { stage, info }, signal()),
     reportFor: (other, stage) => inventory.report(other.ref, { stage, info: '' }, signal()),
     [Symbol.asyncDispose]: () => inventory.close(),

@@ -33,7 +33,7 @@ import {
   workerObjects,
 } from './cluster.ts';
 import type { ServerControl } from '../../mocks/kube/program.ts';
-import { hostClient } from '../kube/rig.ts';
+import { customResourceDefinitions, hostClient, openDefinition } from '../kube/rig.ts';
 import {
   bootHost,
   bootNext,
@@ -55,34 +55,6 @@ let installer: ManagementNode;
 
 const ends = new AsyncDisposableStack();
 
-const customResourceDefinitions: KubeKind = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-};
-
-/** A definition of an OpenShift kind that accepts any content. */
-const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeObject => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `${plural}.${group}` },
-  spec: {
-    group,
-    scope: 'Cluster',
-    names: { plural, singular: kind.toLowerCase(), kind },
-    versions: [
-      {
-        name: version,
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        },
-      },
-    ],
-  },
-});
-
 /** Applies the operators of an OpenShift cluster, each progressing or not. */
 async function applyOperators(
   client: CapiRig['guest']['client'],
@@ -95,8 +67,11 @@ async function applyOperators(
     metadata: { name },
     status: { conditions: [...conditions, ...more] },
   });
-  await client.apply(customResourceDefinitions, definitionOf(clusterVersions, 'ClusterVersion'));
-  await client.apply(customResourceDefinitions, definitionOf(clusterOperators, 'ClusterOperator'));
+  for (const definition of [
+    openDefinition(clusterVersions, 'ClusterVersion', { scope: 'Cluster' }),
+    openDefinition(clusterOperators, 'ClusterOperator', { scope: 'Cluster' }),
+  ])
+    await client.apply(customResourceDefinitions, definition);
   // The API server serves a new kind a moment after it accepted its definition.
   const apply = (kind: KubeKind, object: KubeObject) =>
     vi.waitFor(() => client.apply(kind, object), { timeout: 600_000, interval: 200 });
@@ -143,7 +118,7 @@ describe('three masters and two workers', () => {
   /** Installs a master of a running cluster, from its boot to its node. */
   const installLater = async (master: ScriptedHost): Promise<void> => {
     await master.report('Starting installation');
-    await textIn(await master.inventory.hostIgnition('master', AbortSignal.timeout(600_000)));
+    await master.ignition('master');
     await master.report('Rebooting');
     await joinNode(rig, cluster, master);
     await isTrue(capiMachines, 'Ready', master.machine);
@@ -173,9 +148,7 @@ describe('three masters and two workers', () => {
     for (let count = 0; count < 2; count += 1) workers.push(await boot(workers, false));
     const [worker] = workers;
     await worker?.report('Starting installation');
-    await expect(
-      worker?.inventory.hostIgnition('worker', AbortSignal.timeout(600_000)),
-    ).rejects.toMatchObject({ code: 'inventory.not-ready' });
+    await expect(worker?.ignition('worker')).rejects.toMatchObject({ code: 'inventory.not-ready' });
   });
 
   it('shows the report of a host in its config, its Machine, the control plane and the Cluster', async () => {
@@ -214,9 +187,7 @@ describe('three masters and two workers', () => {
     const [bootstrap, ...others] = masters;
     for (const master of others) {
       await master.report('Starting installation');
-      const text = await textIn(
-        await master.inventory.hostIgnition('master', AbortSignal.timeout(600_000)),
-      );
+      const text = await master.ignition('master');
       expect(text).toContain('/config/master');
       await master.report('Writing image to disk', '100%');
       await master.report('Rebooting');
@@ -237,9 +208,7 @@ describe('three masters and two workers', () => {
 
   it('serves the Ignition of workers once the control plane is available', async () => {
     for (const worker of workers) {
-      const text = await textIn(
-        await worker.inventory.hostIgnition('worker', AbortSignal.timeout(600_000)),
-      );
+      const text = await worker.ignition('worker');
       expect(text).toContain('/config/worker');
       await worker.report('Writing image to disk', '100%');
       await worker.report('Rebooting');

@@ -17,7 +17,8 @@ import {
 import { bootHost } from './hosts.ts';
 import { confine, type Manager, startManager } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
-import { type CapiRig, customResourceDefinitions, startCapi } from './rig.ts';
+import { customResourceDefinitions } from '../kube/rig.ts';
+import { type CapiRig, startCapi } from './rig.ts';
 
 const cluster = 'two';
 const place = { namespace: cluster };

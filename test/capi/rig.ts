@@ -14,7 +14,7 @@ import { capi113 } from '../../scripts/parts/kube/capi-1.13.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { conditionOf, listAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
-import { clusterOf } from '../kube/rig.ts';
+import { clusterOf, clusterRoles, customResourceDefinitions } from '../kube/rig.ts';
 
 /** A management cluster with the real Cluster API core and infrastructure in memory. */
 export interface Management extends AsyncDisposable {
@@ -58,16 +58,6 @@ export interface CapiRig extends Management {
 }
 
 const top = resolve(import.meta.dirname, '../..');
-export const customResourceDefinitions: KubeKind = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-};
-const clusterRoles: KubeKind = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  plural: 'clusterroles',
-};
 const waitMillis = 600_000;
 
 /** Starts all of it in about ten seconds; it ends with this process, however that ends. */

@@ -23,7 +23,7 @@ import {
   workerObjects,
 } from './cluster.ts';
 import { definitionsSuite } from './definitions-suite.ts';
-import { bootNext, joinNode, type ScriptedHost, textIn } from './hosts.ts';
+import { bootNext, joinNode, type ScriptedHost } from './hosts.ts';
 import { type Manager, startManagers } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, startCapi } from './rig.ts';
@@ -31,7 +31,6 @@ import { type CapiRig, startCapi } from './rig.ts';
 const cluster = 'shop';
 /** One master that bootstraps itself, and four that become five, spread over failure domains. */
 const [east, west] = ['east', 'west'] as const;
-const limit = (): AbortSignal => AbortSignal.timeout(600_000);
 
 let rig: CapiRig;
 let node: ManagementNode | undefined;
@@ -144,7 +143,7 @@ describe('two clusters of the same name (W4)', () => {
     await scale(machineDeployments, east, { name: 'workers', replicas: 1 });
     const worker = await boot(east, false);
     await reports(worker, 'Starting installation');
-    const text = await textIn(await worker.inventory.hostIgnition('worker', limit()));
+    const text = await worker.ignition('worker');
     expect(text).toContain(Buffer.from(authority).toString('base64'));
     await install(east, worker);
     expect(await rig.client.list({ kind: capiMachines, namespace: west })).toHaveLength(4);

@@ -13,10 +13,11 @@ import {
   devMachines,
   workerObjects,
 } from './cluster.ts';
-import { bootNext, joinNode, type ScriptedHost, textIn } from './hosts.ts';
+import { bootNext, joinNode, type ScriptedHost } from './hosts.ts';
 import { type Manager, startManagers } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
-import { type CapiRig, customResourceDefinitions, startCapi } from './rig.ts';
+import { customResourceDefinitions } from '../kube/rig.ts';
+import { type CapiRig, startCapi } from './rig.ts';
 
 const cluster = 'upgraded';
 const place = { namespace: cluster };
@@ -43,7 +44,6 @@ beforeAll(async () => {
 });
 afterAll(() => ends.disposeAsync());
 
-const limit = (): AbortSignal => AbortSignal.timeout(600_000);
 const list = (kind: KubeKind) => rig.client.list({ kind, ...place });
 const boot = async (hosts: ScriptedHost[], isMaster: boolean): Promise<ScriptedHost> => {
   const host = ends.use(await bootNext(rig, cluster, { hosts, isMaster }));
@@ -59,7 +59,7 @@ const reaches = ({ ref }: ScriptedHost, stage: string): Promise<true> =>
       : undefined,
   );
 const isRefused = (host: ScriptedHost): Promise<void> =>
-  expect(host.inventory.hostIgnition('worker', limit())).rejects.toMatchObject({
+  expect(host.ignition('worker')).rejects.toMatchObject({
     code: 'inventory.not-ready',
   });
 
@@ -165,7 +165,7 @@ it('completes with the same Machines and tokens and without a restarted host', a
   await isTrue(controlPlanes, 'HostsValid');
   for (const master of others) {
     await master.report('Starting installation');
-    await textIn(await master.inventory.hostIgnition('master', limit()));
+    await master.ignition('master');
     await master.report('Rebooting');
     await joinNode(rig, cluster, master);
     await bootstrap?.reportFor(master, 'Done');
@@ -183,7 +183,7 @@ it('completes with the same Machines and tokens and without a restarted host', a
   expect(after.v1beta1).toEqual(expect.arrayContaining([...before.v1beta1]));
   expect(installer.runs()).toEqual(['manifests', 'ignition-configs']);
   for (const worker of workers) {
-    await textIn(await worker.inventory.hostIgnition('worker', limit()));
+    await worker.ignition('worker');
     await worker.report('Rebooting');
   }
   for (const host of [...masters.slice(0, 1), ...workers]) await joinNode(rig, cluster, host);

@@ -17,35 +17,14 @@ import {
   clusters,
   controlPlanes,
 } from '../../src/capi/api.ts';
-import type { KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
+import type { KubeRef } from '../../src/ports/kube.ts';
 import { configSpec } from '../capi/cluster.ts';
 import { deployedDefinitions } from '../capi/rig.ts';
 import { followGuide } from '../guides/follow-guide.ts';
+import { openDefinition } from './rig.ts';
 
 const metal3 = { group: 'infrastructure.cluster.x-k8s.io', version: 'v1beta1' };
 let rig: Rig;
-
-/** A CRD for a core kind, which accepts any content. */
-const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeObject => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `${plural}.${group}` },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: { plural, singular: kind.toLowerCase(), kind },
-    versions: [
-      {
-        name: version,
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        },
-      },
-    ],
-  },
-});
 
 beforeAll(async () => {
   await ensureBundle(() => undefined);
@@ -54,12 +33,12 @@ beforeAll(async () => {
   mkdirSync(folder);
   const definitions = [
     ...deployedDefinitions(),
-    ...[definitionOf(clusters, 'Cluster'), definitionOf(capiMachines, 'Machine')],
+    ...[openDefinition(clusters, 'Cluster'), openDefinition(capiMachines, 'Machine')],
     ...['MachineDeployment', 'MachineHealthCheck'].map((kind) =>
-      definitionOf({ ...clusters, plural: `${kind.toLowerCase()}s` }, kind),
+      openDefinition({ ...clusters, plural: `${kind.toLowerCase()}s` }, kind),
     ),
     ...['Metal3Cluster', 'Metal3MachineTemplate'].map((kind) =>
-      definitionOf({ ...metal3, plural: `${kind.toLowerCase()}s` }, kind),
+      openDefinition({ ...metal3, plural: `${kind.toLowerCase()}s` }, kind),
     ),
   ];
   for (const one of definitions)

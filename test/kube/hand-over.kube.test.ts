@@ -3,17 +3,16 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { jobs, machineConfigs, machineOSBuilds } from '../../src/kube/kinds.ts';
+import { jobs, machineOSBuilds } from '../../src/kube/kinds.ts';
 import { conditionsOf } from '../layering/build-conditions.ts';
 import { violationsOf } from '../../src/layering/hand-over/invariants.ts';
 import type { Kube } from '../../src/ports/kube.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/gates.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import { handOverConfig as config, handOverTo, key } from '../layering/hand-over-run.ts';
-import { buildNamed, final, operator, rendered } from '../layering/hand-over-site.ts';
+import { buildNamed, final, rendered } from '../layering/hand-over-site.ts';
 import { osConfigObject } from '../layering/samples.ts';
-import { quickClock } from '../support/quick-clock.ts';
-import { runStep, tryStep } from '../support/run-step.ts';
+import { runStep } from '../support/run-step.ts';
 import { clusterOf } from './rig.ts';
 import {
   build,
@@ -98,15 +97,6 @@ describe('a hand-over on a real API server', () => {
 });
 
 describe('a builder that is faster, on a real API server', () => {
-  const building = {
-    buildStart: '2026-11-21T11:59:00Z',
-    conditions: conditionsOf('running', new Date(Date.UTC(2026, 10, 21, 11, 59))),
-    builder: {
-      imageBuilderType: 'Job',
-      job: { group: 'batch', resource: 'jobs', name: job.name, namespace: operator },
-    },
-  };
-
   const taken = async (): Promise<void> => {
     expect(await rig.client.get(job)).toBeUndefined();
     expect(await rig.client.get(build)).toMatchObject({
@@ -133,21 +123,6 @@ describe('a builder that is faster, on a real API server', () => {
     await taken();
   });
 
-  it('keeps the start of its running build and gets an end', async () => {
-    await rig.client.create(machineOSBuilds, ownBuild());
-    await rig.client.mergeStatus(build, building);
-    await rig.client.create(jobs, ownJob());
-    await runStep(handOverServed, setting());
-    expect(await rig.client.get(build)).toMatchObject({
-      status: {
-        ...building,
-        conditions: expect.any(Array) as unknown[],
-        buildEnd: '2026-11-21T12:00:00Z',
-      },
-    });
-    await taken();
-  });
-
   it('has a late job awaited and removed', async () => {
     await rig.client.create(machineOSBuilds, ownBuild());
     const done = runStep(handOverServed, setting());
@@ -158,43 +133,14 @@ describe('a builder that is faster, on a real API server', () => {
     await done;
     await taken();
   });
-
-  it('leads to a failure if its build has failed', async () => {
-    await rig.client.create(machineOSBuilds, ownBuild());
-    await rig.client.mergeStatus(build, { conditions: conditionsOf('failed', new Date(0)) });
-    const run = { ...setting(), clock: { ...quickClock(), now: clock.now } };
-    const { failure } = await tryStep(handOverServed, run);
-    expect(failure).toMatchObject({ code: 'layering.build-in-the-way' });
-  });
 });
 
-describe('the gate before the pivot, on a real API server', () => {
-  it('opens when the masters run the handed-over image', async () => {
-    await runStep(handOverServed, setting());
-    const gate = runStep(waitForLayeredMasters, { config, facts: gateFacts, kube, clock });
-    await putLayeredMasters(rig.client);
-    const { events } = await gate;
-    expect(events.filter(({ type }) => type === 'wait.updated')).not.toEqual([]);
-    const snapshot = await snapshotOfMasters(kube);
-    expect(violationsOf(snapshot, { image: final, rendered })).toEqual([]);
-  });
-
-  it('stays closed while a MachineConfig refers to the registry of this host', async () => {
-    await runStep(handOverServed, setting());
-    const name = '99-staged';
-    await rig.client.apply(machineConfigs, {
-      apiVersion: 'machineconfiguration.openshift.io/v1',
-      kind: 'MachineConfig',
-      metadata: { name },
-      spec: { osImageURL: '10.0.0.1:5000/ocl/master@sha256:0' },
-    });
-    const { failure } = await tryStep(waitForLayeredMasters, {
-      config,
-      facts: gateFacts,
-      kube,
-      clock,
-    });
-    await rig.client.remove({ kind: machineConfigs, name });
-    expect(failure).toMatchObject({ code: 'layering.staging-referenced' });
-  });
+it('the gate before the pivot opens when the masters run the handed-over image', async () => {
+  await runStep(handOverServed, setting());
+  const gate = runStep(waitForLayeredMasters, { config, facts: gateFacts, kube, clock });
+  await putLayeredMasters(rig.client);
+  const { events } = await gate;
+  expect(events.filter(({ type }) => type === 'wait.updated')).not.toEqual([]);
+  const snapshot = await snapshotOfMasters(kube);
+  expect(violationsOf(snapshot, { image: final, rendered })).toEqual([]);
 });

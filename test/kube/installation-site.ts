@@ -10,7 +10,7 @@ import type { AuditedRequest, Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { controllerName, controllerNamespace as namespace } from '../../src/cluster/controller.ts';
-import { nodeBootstrapper, readRequest } from '../../src/cluster/csr/read-request.ts';
+import { readRequest } from '../../src/cluster/csr/read-request.ts';
 import {
   bareMetalHosts,
   certificateSigningRequests,
@@ -31,13 +31,13 @@ import {
   putOperators,
   putPools,
 } from './new-cluster.ts';
-import { askFor, type PivotedCluster, until } from './pivoted-cluster.ts';
+import { askFor, bootstrapperBinding, type PivotedCluster, until } from './pivoted-cluster.ts';
 import { clusterOf, startProgram } from './rig.ts';
 
 // A whole installation with the program as its job starts it, on a real API server.
 
 /** The service account with the permissions of the controller. */
-export const account = `system:serviceaccount:${namespace}:${controllerName}`;
+const account = `system:serviceaccount:${namespace}:${controllerName}`;
 const infraEnvId = '7a000000-0000-4000-8000-000000000000';
 const cluster = clusterSeed({
   platform: 'baremetal',
@@ -137,15 +137,6 @@ export async function startInstallation(
     },
   };
 }
-
-const rbac = 'rbac.authorization.k8s.io';
-const bootstrapperBinding = {
-  apiVersion: `${rbac}/v1`,
-  kind: 'ClusterRoleBinding',
-  metadata: { name: 'bootstrapper' },
-  roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'system:node-bootstrapper' },
-  subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
-};
 
 /** The event with which the controller names the requests of unknown hosts. */
 export const leftEvent = 'certificate-requests-left.unknown-host';

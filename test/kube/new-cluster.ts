@@ -25,7 +25,7 @@ import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts'
 import { bothSite as site } from '../layering/both-pools.ts';
 import { operator } from '../layering/hand-over-site.ts';
 import { putEtcdMember } from './pivoted-cluster.ts';
-import { deployedKinds } from './rig.ts';
+import { customResourceDefinitions, deployedKinds, openDefinition } from './rig.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 // Objects of a cluster near the end of its installation, on a real API server.
@@ -47,35 +47,16 @@ export async function deploy(client: KubeClient, name = 'controller'): Promise<v
   }
 }
 
-const crds: KubeKind = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-};
-
-/** A CRD for a kind of an operator outside OpenShift's API, with any fields. */
-export async function defineKind(
+/** Defines a kind of an operator outside OpenShift's API. */
+export const defineKind = async (
   client: KubeClient,
-  { group, version, plural }: KubeKind,
-  kind: string,
-): Promise<void> {
-  const schema = {
-    openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-  };
-  await client.apply(crds, {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      names: { plural, kind, singular: kind.toLowerCase() },
-      scope: 'Namespaced',
-      versions: [
-        { name: version, served: true, storage: true, schema, subresources: { status: {} } },
-      ],
-    },
-  });
-}
+  kind: KubeKind,
+  name: string,
+): Promise<unknown> =>
+  client.apply(
+    customResourceDefinitions,
+    openDefinition(kind, name, { subresources: { status: {} } }),
+  );
 
 interface SeenNode {
   readonly name: string;

@@ -134,7 +134,15 @@ export const leaveBehind = (kube: KubeCluster) =>
   });
 
 const rbac = 'rbac.authorization.k8s.io';
-const roleRef = (name: string) => ({ apiGroup: rbac, kind: 'ClusterRole', name });
+
+/** Lets a host request its first certificate. */
+export const bootstrapperBinding = {
+  apiVersion: `${rbac}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'bootstrapper' },
+  roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'system:node-bootstrapper' },
+  subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
+};
 
 /**
  * Creates the objects of a cluster at the time when its bootstrap host leaves: etcd and the right
@@ -152,13 +160,7 @@ async function putPivoted(client: KubeClient): Promise<void> {
     metadata: { name: 'cluster' },
     spec: { managementState: 'Managed' },
   });
-  await client.apply(clusterRoleBindings, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'bootstrapper' },
-    roleRef: roleRef('system:node-bootstrapper'),
-    subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
-  });
+  await client.apply(clusterRoleBindings, bootstrapperBinding);
 }
 
 /** Creates a ready member of etcd. */

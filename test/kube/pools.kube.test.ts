@@ -12,6 +12,7 @@ import {
   machineConfigs,
   namespaces,
   nodes,
+  podDisruptionBudgets,
   pods,
   serviceAccounts,
 } from '../../src/kube/kinds.ts';
@@ -32,8 +33,7 @@ const masters = ['m0', 'm1', 'm2'];
 const controller = 'bootwright-node-controller';
 const agent = 'bootwright-node-agent';
 const apiVersion = 'machineconfiguration.openshift.io/v1';
-const budgets = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
-const budget = { kind: budgets, namespace: 'default', name: 'of-app' };
+const budget = { kind: podDisruptionBudgets, namespace: 'default', name: 'of-app' };
 
 let rig: Rig;
 const stop = new AbortController();
@@ -163,7 +163,7 @@ beforeAll(async () => {
     osImageURL: imageOf('2'),
     config: { ignition: { version: '3.4.0' }, storage: { files } },
   });
-  await rig.client.apply(budgets, {
+  await rig.client.apply(podDisruptionBudgets, {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: { name: budget.name, namespace: 'default' },

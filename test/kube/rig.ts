@@ -28,11 +28,42 @@ const rbac = (plural: string): KubeKind => ({
 
 /** Kinds of RBAC, used only by manifests. */
 export const clusterRoles = rbac('clusterroles');
-export const roles = rbac('roles');
-export const roleBindings = rbac('rolebindings');
+const roles = rbac('roles');
+const roleBindings = rbac('rolebindings');
+
+export const customResourceDefinitions: KubeKind = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+};
+
+/** A definition of a kind that accepts any content. */
+export const openDefinition = (
+  { group, version, plural }: KubeKind,
+  kind: string,
+  {
+    scope = 'Namespaced',
+    ...more
+  }: { readonly scope?: string; readonly subresources?: object } = {},
+): KubeObject => {
+  const schema = {
+    openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: { plural, singular: kind.toLowerCase(), kind },
+      versions: [{ name: version, served: true, storage: true, schema, ...more }],
+    },
+  };
+};
 
 /** Kinds of admission policies. */
-export const admissionPolicies: KubeKind = {
+const admissionPolicies: KubeKind = {
   ...validatingAdmissionPolicyBindings,
   plural: 'validatingadmissionpolicies',
 };
