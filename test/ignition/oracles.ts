@@ -1,13 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ignitionMerge } from '../../scripts/parts/oracles.ts';
 import { type CachedPart, partFolder } from '../../scripts/parts/part.ts';
 import { lintConfig } from '../../src/ignition/parse.ts';
 import { AgentError } from '../../src/model/failure.ts';
-
-/** Variable with the path of Debian's `ignition-validate`, if it is not in PATH. */
-const VALIDATE_VARIABLE = 'BOOTWRIGHT_PART_IGNITION_VALIDATE';
 
 /** The answer of Ignition's own code to a request. */
 interface MergeAnswer {
@@ -55,25 +52,6 @@ export function startOracle(part: CachedPart) {
       return ended;
     },
   };
-}
-
-/** The verdict of `ignition-validate` 2.14. */
-interface Verdict {
-  readonly isValid: boolean;
-  readonly report: string;
-}
-
-/** Runs Debian's `ignition-validate`. */
-export function askIgnitionValidate(config: unknown): Verdict {
-  const program = process.env[VALIDATE_VARIABLE] ?? 'ignition-validate';
-  const input = typeof config === 'string' ? config : JSON.stringify(config);
-  const { error, status, stdout, stderr } = spawnSync(program, ['-'], { input, encoding: 'utf8' });
-  if (error !== undefined) {
-    throw new Error(`${program} cannot be run: install the Debian package ignition`, {
-      cause: error,
-    });
-  }
-  return { isValid: status === 0, report: stdout + stderr };
 }
 
 /** Our verdict on a config, and the reason. */
