@@ -12,7 +12,7 @@ import { StepRun as RunOfStep } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
 import { type Masker, masker } from '../../src/lib/masker.ts';
 import { secretValues } from '../../src/lib/secret-values.ts';
-import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/image-relay.ts';
+import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { hours } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { LadderName, Stage } from '../../src/model/stage.ts';
@@ -165,7 +165,7 @@ function portsOf(run: Partial<Ports>, clock: Ports['clock']): Ports {
     kube: run.kube ?? fakeKube(),
     web: run.web ?? fakeWeb(),
     objects: run.objects ?? fakeObjects(),
-    imageRelay: run.imageRelay ?? fakeImageRelay(),
+    imageRelay: run.imageRelay ?? idleRelay,
     random: run.random ?? fakeRandom(),
     ...run,
     clock,
@@ -225,37 +225,15 @@ function worldOf(run: { readonly host: FakeHost; readonly world?: () => unknown 
   };
 }
 
-/** A relay that relays nothing and records its inputs. */
-interface FakeImageRelay extends ImageRelay {
-  /** The sources to relay, in order. */
-  readonly served: readonly RelaySource[];
-  /** Number of open images. */
-  readonly open: () => number;
-}
-
-/** A relay whose images have the given outcome. */
-function fakeImageRelay(outcome: Partial<RelayOutcome> = {}): FakeImageRelay {
-  const served: RelaySource[] = [];
-  let isOpen = 0;
-  return {
-    served,
-    open: () => isOpen,
-    serve: async (source, { signal }) => {
-      await Promise.resolve();
-      signal.throwIfAborted();
-      served.push(source);
-      isOpen += 1;
-      return {
-        url: `http://127.0.0.1:40000/image-${served.length}`,
-        outcome: () => ({ isAsked: true, bytes: 0, resumed: 0, ...outcome }),
-        close: () => {
-          isOpen -= 1;
-          return Promise.resolve();
-        },
-      };
-    },
-  };
-}
+/** Relays nothing: a test of a relay has its own. */
+const idleRelay: ImageRelay = {
+  serve: () =>
+    Promise.resolve({
+      url: 'http://127.0.0.1:40000/image',
+      outcome: () => ({ isAsked: true, bytes: 0, resumed: 0 }),
+      close: () => Promise.resolve(),
+    }),
+};
 
 /** The statuses of a run's waits, in order. */
 export const statusesOf = (events: readonly RunEvent[]): readonly string[] =>
