@@ -8,7 +8,6 @@ import {
   commandTimedOut,
 } from '../../src/adapters/host/command-failures.ts';
 import { lineSplitter } from '../../src/adapters/host/spawn.ts';
-import type { Millis } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { CommandResult, ExecOptions, Host, WrittenFile } from '../../src/ports/host.ts';
@@ -140,14 +139,14 @@ async function finish(
   options: ExecOptions,
   { result, clock }: { readonly result: FakeResult; readonly clock: Clock | undefined },
 ): Promise<CommandResult> {
-  const { exitCode = 0, stdout = '', stderr = '', duration = 0 } = result;
-  const story = { argv, secrets: options.secrets, duration, stdout, stderr };
+  const { exitCode = 0, stdout = '', stderr = '' } = result;
+  const story = { argv, secrets: options.secrets, duration: 0, stdout, stderr };
   if (result.isMissing === true) throw commandNotFound(story);
   emitLines(options, { stdout, stderr });
   if (result.hangs === true) return hang(story, options, clock);
   if (options.signal.aborted) throw commandStopped(story, options.signal.reason);
   if (!(options.accept ?? [0]).includes(exitCode)) throw commandFailed(story, { exitCode });
-  return { exitCode, stdout: stdout.trim(), stderr: stderr.trim(), duration };
+  return { exitCode, stdout: stdout.trim(), stderr: stderr.trim(), duration: 0 };
 }
 
 async function hang(
@@ -202,8 +201,6 @@ export interface FakeResult {
   readonly isMissing?: boolean;
   /** Whether the command never ends by itself. */
   readonly hangs?: boolean;
-  /** Reported duration. */
-  readonly duration?: Millis;
 }
 
 /** Inputs of a dynamic answer. */
