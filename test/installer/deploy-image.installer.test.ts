@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
@@ -11,6 +12,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { workerFiles } from '../../src/steps/layering/find-worker-image.ts';
 import { overlayWorkerConfig, deployOwn } from '../../src/steps/layering/deploy-image.ts';
 import { stopRegistry } from '../../src/steps/layering/staging-registry.ts';
+import { type SecureRegistry, startSecureRegistry } from '../image/lane/secure-registry.ts';
 import { breakAfter } from '../guest/rig/broken-way.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { publishedFor } from '../layering/lane-facts.ts';
@@ -18,7 +20,6 @@ import { servedIgnition } from '../layering/served.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
 import { type LiveHost, startLiveHost } from './deploy-image-host.ts';
-import { authFor, type ImageStage, startStage } from './image-stage.ts';
 import { addLayer } from './layered-image.ts';
 import { type NextBoot, readNextBoot, writeDisk, type WrittenDisk } from './written-disk.ts';
 
@@ -33,7 +34,7 @@ const name = 'team/os';
 
 let folder: TestFolder;
 let diskImage: string;
-let stage: ImageStage;
+let stage: SecureRegistry;
 let live: LiveHost;
 const digests = new Map<string, string>();
 let disk: WrittenDisk;
@@ -44,7 +45,7 @@ beforeAll(async () => {
   diskImage = join(partFolder(osDisk), 'labcoreos.raw.zst');
   const base = join(partFolder(osImage), 'oci');
   folder = createTestFolder('deploy-image');
-  stage = await startStage(join(folder.path, 'stage'));
+  stage = await startSecureRegistry(join(folder.path, 'stage'));
   const layer = 'usr/share/labcoreos/layers/site';
   const kargs = {
     'usr/lib/bootc/kargs.d/20-site.toml': 'kargs = ["lab.image=yes", "lab.config=yes"]\n',
@@ -52,7 +53,9 @@ beforeAll(async () => {
       'kargs = ["lab.other=yes"]\nmatch-architectures = ["riscv64"]\n',
   };
   const misspelt = { 'usr/lib/bootc/kargs.d/20-site.toml': 'kargs = [lab.image]\n' };
-  mkdirSync(join(folder.path, 'images'));
+  for (const path of ['images', 'clients']) mkdirSync(join(folder.path, path));
+  writeFileSync(join(folder.path, 'clients', 'ca.crt'), stage.authority);
+  writeFileSync(join(folder.path, 'auth.json'), stage.pullSecret);
   for (const one of [
     { tag: 'layered', files: { [layer]: 5 }, texts: kargs, ballast: 16 * mebibyte },
     { tag: 'misspelt', files: { [layer]: 5 }, texts: misspelt },
@@ -60,7 +63,7 @@ beforeAll(async () => {
     { tag: 'large', files: { 'usr/share/large': 700 * mebibyte } },
   ]) {
     const layout = addLayer(base, join(folder.path, 'images'), one);
-    digests.set(one.tag, stage.push(layout, `${name}:${one.tag}`));
+    digests.set(one.tag, push(layout, one.tag));
   }
   live = await startLiveHost(join(folder.path, 'live'));
   await prepareHost();
@@ -78,6 +81,18 @@ afterEach(() => {
   disk[Symbol.dispose]();
 });
 
+/** Pushes an image of an OCI layout to the registry, and returns its digest there. */
+function push(layout: string, tag: string): string {
+  const at = (path: string): string => join(folder.path, path);
+  const options = [
+    ...['--quiet', '--dest-cert-dir', at('clients'), '--dest-authfile', at('auth.json')],
+    ...['--digestfile', at('digest')],
+  ];
+  const target = `docker://${stage.address}/${name}:${tag}`;
+  execFileSync('skopeo', ['copy', ...options, `oci:${layout}`, target], { stdio: 'pipe' });
+  return readFileSync(at('digest'), 'utf8').trim();
+}
+
 /** Pauses between attempts are short; limits are long. */
 const clock = (): Clock => quickClock(20);
 
@@ -93,7 +108,7 @@ async function putOnHost(path: string, content: string): Promise<void> {
 }
 
 async function prepareHost(): Promise<void> {
-  await putOnHost(`${stagingFiles.certificates}/ca.crt`, stage.ca);
+  await putOnHost(`${stagingFiles.certificates}/ca.crt`, stage.authority);
   const machineConfig = {
     apiVersion: 'machineconfiguration.openshift.io/v1',
     kind: 'MachineConfig',
@@ -117,7 +132,7 @@ interface Own {
 
 /** The bootstrap host deploys the image of a tag to its own disk. */
 async function deploy({ tag, address = stage.address }: Own) {
-  await putOnHost(stagingFiles.authFile, authFor(address));
+  await putOnHost(stagingFiles.authFile, stage.pullSecret.replace(stage.address, address));
   const digest = digestOf(tag);
   const published = publishedFor(['master'], {
     rendered,

@@ -26,6 +26,12 @@ const put = (name: string, content: string | Buffer): string => {
   return at(name);
 };
 
+/** Puts a script in place of the real program. */
+function replaceInstaller(script: string): void {
+  chmodSync(put('bin/coreos-installer', `#!/bin/sh\n${script}\n`), 0o755);
+  vi.stubEnv('PATH', `${at('bin')}:/usr/bin:/bin`);
+}
+
 /** The real program, called for the content of a medium. */
 async function installer(...args: readonly string[]): Promise<string> {
   const program = join(partFolder(coreosInstaller), 'bin', 'coreos-installer');
@@ -35,7 +41,8 @@ async function installer(...args: readonly string[]): Promise<string> {
 beforeAll(async () => {
   await ensureParts([aptPackages, coreosInstaller]);
   folder = createTestFolder('media');
-  for (const name of ['net', 'pxe', 'bin']) mkdirSync(at(name));
+  for (const name of ['net', 'pxe', 'bin', 'other']) mkdirSync(at(name));
+  put('other/a-initramfs.img', 'none');
   put('net/eno1.nmconnection', keyfile);
   put('master.ign', '{"ignition":{"version":"3.2.0"}}');
   put('pxe/live-initramfs.x86_64.img', liveInitramfs());
@@ -142,26 +149,20 @@ describe('bootwright media with the real coreos-installer', () => {
   });
 
   it.each([
-    ['of another host', 'host.iso', 'media.already-customized'],
-    ['without a live system', 'none.iso', 'media.not-live'],
-    ['that is an initramfs', 'pxe/live-initramfs.x86_64.img', 'media.not-live'],
-    ['that is missing', 'no.iso', 'media.not-live'],
-    ['without support for keyfiles', 'old.iso', 'media.no-network'],
-  ])('refuses an ISO %s', async (_, iso, code) => {
-    await expect(media('other.iso', '--iso', at(iso))).rejects.toMatchObject({ code });
-  });
-
-  it('refuses an ISO without space for the config', async () => {
-    const words = ['--iso', at('live.iso'), '--config', at('large.yaml')];
-    await expect(media('other.iso', ...words)).rejects.toMatchObject({ code: 'media.too-large' });
-  });
-
-  it('refuses an initramfs without a live system', async () => {
-    mkdirSync(at('other'));
-    put('other/a-initramfs.img', Buffer.from('none'));
-    await expect(media('other.img', '--pxe', at('other'))).rejects.toMatchObject({
-      code: 'media.not-live',
-    });
+    ['an ISO of another host', ['--iso', 'host.iso'], 'media.already-customized'],
+    ['an ISO without a live system', ['--iso', 'none.iso'], 'media.not-live'],
+    ['an initramfs as ISO', ['--iso', 'pxe/live-initramfs.x86_64.img'], 'media.not-live'],
+    ['a missing ISO', ['--iso', 'no.iso'], 'media.not-live'],
+    ['an ISO without support for keyfiles', ['--iso', 'old.iso'], 'media.no-network'],
+    [
+      'an ISO without space for the config',
+      ['--iso', 'live.iso', '--config', 'large.yaml'],
+      'media.too-large',
+    ],
+    ['an initramfs without a live system', ['--pxe', 'other'], 'media.not-live'],
+  ])('refuses %s', async (_, words, code) => {
+    const placed = words.map((word) => (word.startsWith('--') ? word : at(word)));
+    await expect(media('other.iso', ...placed)).rejects.toMatchObject({ code });
   });
 
   it('names the package of a missing coreos-installer', async () => {
@@ -174,17 +175,10 @@ describe('bootwright media with the real coreos-installer', () => {
   });
 
   it('stops coreos-installer on SIGINT and leaves no file behind', async () => {
-    put('bin/coreos-installer', '#!/bin/sh\nexec sleep 600\n');
-    chmodSync(at('bin/coreos-installer'), 0o755);
+    replaceInstaller('exec sleep 600');
     const words = ['--config', at('host.yaml'), '--iso', at('live.iso'), '--out', at('other.iso')];
-    const argv = [
-      join(import.meta.dirname, '../../src/main.ts'),
-      'media',
-      ...words,
-      '--image',
-      'i',
-    ];
-    const child = spawn(process.execPath, argv, { env: { PATH: `${at('bin')}:/usr/bin:/bin` } });
+    const main = join(import.meta.dirname, '../../src/main.ts');
+    const child = spawn(process.execPath, [main, 'media', ...words, '--image', 'i']);
     const hasScratch = (): boolean => readdirSync(folder.path).some((name) => name.startsWith('.'));
     await expect.poll(hasScratch).toBe(true);
     child.kill('SIGINT');
@@ -195,9 +189,7 @@ describe('bootwright media with the real coreos-installer', () => {
   it('does not overwrite a file that was created in the meantime', async () => {
     const real = join(partFolder(coreosInstaller), 'bin', 'coreos-installer');
     const other = `echo 'of another host' > ${at('late.iso')}`;
-    put('bin/coreos-installer', `#!/bin/sh\n${other}\nexec ${real} "$@"\n`);
-    chmodSync(at('bin/coreos-installer'), 0o755);
-    vi.stubEnv('PATH', `${at('bin')}:/usr/bin:/bin`);
+    replaceInstaller(`${other}\nexec ${real} "$@"`);
     await expect(media('late.iso', '--iso', at('live.iso'))).rejects.toMatchObject({
       code: 'media.out-exists',
     });
@@ -205,9 +197,7 @@ describe('bootwright media with the real coreos-installer', () => {
   });
 
   it('reports other errors of coreos-installer', async () => {
-    put('bin/coreos-installer', '#!/bin/sh\necho "Error: No space left on device" >&2\nexit 1\n');
-    chmodSync(at('bin/coreos-installer'), 0o755);
-    vi.stubEnv('PATH', `${at('bin')}:/usr/bin:/bin`);
+    replaceInstaller('echo "Error: No space left on device" >&2\nexit 1');
     await expect(media('other.iso', '--iso', at('live.iso'))).rejects.toMatchObject({
       code: 'media.not-made',
       cause: { message: expect.stringContaining('No space left on device') as string },

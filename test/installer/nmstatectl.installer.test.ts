@@ -54,17 +54,8 @@ routes:
     - { destination: '::/0', next-hop-address: '2001:db8::1', next-hop-interface: bond0.110 }
 `;
 
-/** The connections of a state, as `TYPE NAME` with the bond above it, or the error in the state. */
-const states: readonly (readonly [string, string | undefined, readonly string[] | RegExp])[] = [
-  ['a static address, a route and DNS', ofGuide, ['802-3-ethernet eno1']],
-  [
-    'a bond, a VLAN, IPv6',
-    bond,
-    [
-      ...['802-3-ethernet eno1 of bond0', '802-3-ethernet eno2 of bond0'],
-      ...['bond bond0', 'vlan bond0.110'],
-    ],
-  ],
+/** States that nmstatectl or NetworkManager refuses, with the error. */
+const states: readonly (readonly [string, string | undefined, RegExp])[] = [
   [
     'one profile for two interfaces',
     JSON.stringify({
@@ -88,14 +79,11 @@ const states: readonly (readonly [string, string | undefined, readonly string[] 
 ];
 
 describe('nmstatectl', () => {
-  it.each(states)('generates keyfiles or reports the error: %s', async (_, state, made) => {
-    const files = readState(state);
-    if (made instanceof RegExp) {
-      await expect(files).rejects.toMatchObject({
-        code: 'network.bad-nmstate',
-        message: expect.stringMatching(made) as string,
-      });
-    } else expect([...(await files).values()].map(connectionIn).toSorted()).toEqual(made);
+  it.each(states)('reports the error: %s', async (_, state, error) => {
+    await expect(readState(state)).rejects.toMatchObject({
+      code: 'network.bad-nmstate',
+      message: expect.stringMatching(error) as string,
+    });
   });
 
   it('warns about values that it changes or ignores', async () => {
@@ -222,12 +210,4 @@ function readState(
     config,
     signal,
   });
-}
-
-/** `TYPE NAME` of a keyfile, with the bond above it. */
-function connectionIn(text: string): string {
-  const valueOf = (key: string): string | undefined =>
-    new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1];
-  const [bond, type] = [valueOf('master'), valueOf('type') ?? ''];
-  return `${type} ${valueOf('interface-name') ?? ''}${bond === undefined ? '' : ` of ${bond}`}`;
 }
