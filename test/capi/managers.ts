@@ -1,6 +1,7 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { KubeUser } from '../../mocks/kube/pki.ts';
 import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
 import type { AuditedRequest } from '../../mocks/kube/start.ts';
 import { leaseFailures } from '../../src/kube/lease.ts';
@@ -32,6 +33,10 @@ interface ProviderRun {
   readonly provider: 'bootstrap' | 'control-plane';
   /** URL of the inventory for hosts; default: the manager itself. */
   readonly inventoryUrl?: string;
+  /** Command of the program; default: from the sources. */
+  readonly program?: readonly string[];
+  /** User for the API server; default: the manager's account. */
+  readonly as?: KubeUser;
   /** The one namespace in which it works and has rights. */
   readonly within?: string;
 }
@@ -79,7 +84,7 @@ export async function confine(
  */
 export async function startManager(
   { kube }: Pick<Management, 'kube'>,
-  { provider, inventoryUrl, within }: ProviderRun,
+  { provider, inventoryUrl, program = fromSources, as, within }: ProviderRun,
 ): Promise<Manager> {
   const namespace = `bootwright-${provider}-system`;
   const folder = join(kube.folder, provider);
@@ -89,7 +94,7 @@ export async function startManager(
   await copyFile(join(pki, 'serving.key'), join(folder, 'tls.key'));
   await copyFile(join(pki, 'ca.crt'), join(folder, 'ca.crt'));
   const kubeconfig = join(folder, 'kubeconfig');
-  const user = { namespace, serviceAccount: 'manager' };
+  const user = as ?? { namespace, serviceAccount: 'manager' };
   await writeFile(kubeconfig, await kube.kubeconfigFor({ user, server: kube.url }));
   const ports = {
     inventory: await freePort(),
@@ -103,7 +108,7 @@ export async function startManager(
     args: [
       'BOOTWRIGHT_IMAGE=registry.example/bootwright:latest',
       `POD_NAMESPACE=${namespace}`,
-      ...[...fromSources, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig],
+      ...[...program, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig],
       ...['--health-address', at(ports.health), '--metrics', at(ports.metrics)],
       ...(within === undefined ? [] : ['--namespace', within]),
       ...(provider === 'bootstrap'
@@ -119,7 +124,7 @@ export async function startManager(
     restartsAfter: exitCodes[leaseFailures['controller.lease-lost'].kind],
   });
   await control.start();
-  const asked = () => kube.audited(`system:serviceaccount:${namespace}:manager`);
+  const asked = () => kube.audited(as?.name ?? `system:serviceaccount:${namespace}:manager`);
   return {
     ...control,
     provider,
