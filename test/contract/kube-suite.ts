@@ -9,7 +9,7 @@ const namespace = 'default';
 const widgets: KubeKind = { group: 'nobody.example', version: 'v1', plural: 'widgets' };
 const live = new AbortController().signal;
 /** Longer than any restart of a server. */
-const patience = { timeout: 600_000, interval: 5 };
+const restarts = { timeout: 600_000, interval: 5 };
 
 /** Runs the suite. Each test has its own names, so that one cluster serves all tests. */
 export function kubeSuite(name: string, world: () => KubeWorld): void {
@@ -102,12 +102,12 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         stop.signal,
       );
       const seen = (): KubeObject | undefined => views.at(-1)?.objects[0];
-      await vi.waitFor(() => expect(seen()).toBeDefined(), patience);
+      await vi.waitFor(() => expect(seen()).toBeDefined(), restarts);
       const first = seen();
       await put('a', { k: 'w' });
       const versionOf = (object: KubeObject | undefined) => object?.metadata.resourceVersion;
       const isNewer = () => expect(versionOf(seen())).not.toBe(versionOf(first));
-      await vi.waitFor(isNewer, patience);
+      await vi.waitFor(isNewer, restarts);
       stop.abort(new Error('the test is over'));
       await following;
       for (const object of [found, listed, first, seen()]) {
@@ -279,7 +279,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
             names: shortNames(view?.objects ?? []),
             lastError: view?.lastError === undefined ? 'none' : 'some',
           }).toMatchObject(expected);
-        }, patience);
+        }, restarts);
 
       it('shows existing, added, changed and deleted objects', async () => {
         await put('b', {});
@@ -292,7 +292,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await world().kube.patch(refOf('b'), { type: 'merge', body: { data: { k: 'v' } } }, live);
         await vi.waitFor(
           () => expect(views.at(-1)?.objects[1]).toMatchObject({ data: { k: 'v' } }),
-          patience,
+          restarts,
         );
         expect(views.at(-1)?.objects[1]?.metadata.resourceVersion).not.toBe(before);
         await world().drop(refOf('a'));

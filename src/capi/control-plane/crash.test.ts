@@ -64,7 +64,7 @@ function collect(kube: FakeKube): void {
 }
 
 /** A provider that begins again, and the time that passes with what others do meanwhile. */
-function providers(act: (kube: FakeKube) => void) {
+function providers(meanwhile: (kube: FakeKube) => void) {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });
   const guest = fakeKube();
@@ -76,7 +76,7 @@ function providers(act: (kube: FakeKube) => void) {
       await settle();
       installer.run(clock.now());
       await clock.advance(250);
-      act(kube);
+      meanwhile(kube);
     }
   };
   const end = (...all: readonly AbortController[]): void => {
