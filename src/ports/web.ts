@@ -1,3 +1,4 @@
+import type { Millis } from '../model/duration.ts';
 import type { Download } from './inventory.ts';
 
 /** Options for reading a URL. */
@@ -5,6 +6,8 @@ export interface WebRequest {
   readonly signal: AbortSignal;
   /** The server in the words of an operator; default: the server. */
   readonly peer?: string;
+  /** Limit until the body begins, with all retries; default: 10 minutes. */
+  readonly limit?: Millis;
   /** Value of the Accept header. */
   readonly accept?: string;
   /** PEM certificates to trust in addition to the system's. */

@@ -44,7 +44,7 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
       const policy = {
         peer: `${request.peer ?? 'the server'} at ${start.host}`,
         what: shown,
-        limit,
+        limit: request.limit ?? limit,
         silence: () =>
           webFailure('web.unreachable', `${shown} does not answer`, { context: { url: shown } }),
       };

@@ -622,6 +622,7 @@ describe('the rendered config', () => {
       {
         url,
         peer: 'the machine-config-server',
+        limit: minutes(80),
         accept: 'application/vnd.coreos.ignition+json; version=3.4.0',
         signal: expect.any(AbortSignal) as AbortSignal,
         ...trust,

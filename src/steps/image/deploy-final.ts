@@ -17,7 +17,7 @@ import {
 } from '../../os/kernel-arguments.ts';
 import { readPullError } from '../../os/pull-failure.ts';
 import { readOrigin, referenceIn } from '../../os/status.ts';
-import type { Web } from '../../ports/web.ts';
+import type { Web, WebRequest } from '../../ports/web.ts';
 import { findPartition, freePercent } from '../disk/block-devices.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import type { diskFailures } from '../disk/failures.ts';
@@ -361,7 +361,9 @@ export async function readRendered<T>(
   const poll = async (at: AbortSignal): Promise<PollResult<T>> => {
     try {
       const rendered =
-        pointer.kind === 'embedded' ? pointer.content : await fetchRendered(web, pointer, at);
+        pointer.kind === 'embedded'
+          ? pointer.content
+          : await fetchRendered(web, pointer, { limit: within, signal: at });
       return { done: read(rendered) };
     } catch (error) {
       at.throwIfAborted();
@@ -384,12 +386,12 @@ const serverTimeout = ({ mode, buildMinutes }: StepScope<never>['config']['layer
 async function fetchRendered(
   web: Web,
   { url, resource, certificateAuthorities: ca }: RemotePointer,
-  signal: AbortSignal,
+  request: Pick<WebRequest, 'limit' | 'signal'>,
 ): Promise<Uint8Array> {
   const trust = ca === '' ? {} : { ca, caOnly: true };
   const { body, origin } = await web.open(url, {
+    ...request,
     peer: 'the machine-config-server',
-    signal,
     accept,
     ...trust,
   });
