@@ -5,6 +5,21 @@
 export const resetCall = (clusterId = ''): string =>
   `"Reset Cluster" in its UI, or POST /api/assisted-install/v2/clusters/${clusterId || 'CLUSTER_ID'}/actions/reset`;
 
+const rerun = String.raw`run the same "podman run"(?: or "[^"]+")? line again`;
+const rerunAtEnd = new RegExp(`(?:[,;] )?(?:and |then )*${rerun}$`);
+const rerunInside = new RegExp(rerun, 'g');
+
+/**
+ * The next action after a failure that the service has heard of. It starts no agent of such a host
+ * until its cluster is reset, and asks then for a boot from the discovery image (assisted-service,
+ * `resetting-pending-user-action`).
+ */
+export function hintWithReset(hint: string, clusterId: string): string {
+  const before = hint.replace(rerunAtEnd, '').replaceAll(rerunInside, 'install again');
+  const reset = `reset the cluster at the service (${resetCall(clusterId)}), boot its hosts from the discovery image again and install it`;
+  return before === '' ? reset : `${before}; then ${reset}`;
+}
+
 /**
  * Whether the service of a host has heard of a failure: it refuses the host then until its cluster
  * is reset. A failure to reach the service is not reported to it, nor a second agent on the host.

@@ -47,7 +47,7 @@ it('keeps readable logs of a failed install without secrets, after the report to
   expect(record?.statusInfo).toMatch(/^Failed - image\./);
   const reset = `clusters/${singleIds.cluster}/actions/reset`;
   expect(log).toMatch(
-    new RegExp(`^next: .*; before another run, reset the cluster .*/${reset}$`, 'm'),
+    new RegExp(`^next: .*; then reset the cluster .*/${reset}\\), boot its hosts`, 'm'),
   );
   const reported = log.trimEnd().split('\n').at(-1)?.replace('logs: ', '') ?? '';
   const path = join(host.folder, 'root', reported);

@@ -128,6 +128,12 @@ const hostStatusIn = (lines: readonly Line[]): string | undefined =>
 const isRefusedReport = ({ msg, failure }: Line): boolean =>
   msg === 'stage not reported' && failure?.context?.hostStatus !== undefined;
 
+/** The id of the cluster in a message that names its reset. */
+const clusterIdIn = (lines: readonly Line[]): string | undefined =>
+  lines
+    .map(({ msg }) => /\/clusters\/([^/\s]+)\/actions\/reset/.exec(msg)?.[1])
+    .findLast((id) => id !== undefined);
+
 /** The cluster as the controller saw it at the end of a failed installation. */
 const clusterEndIn = (lines: readonly Line[]): string | undefined =>
   lines
@@ -149,7 +155,7 @@ function afterStop(
     return 'boot this host from its installation medium again; the service has reset the cluster';
   const isReported = lines.some(({ msg, stage }) => msg === 'stage reported' && stage === 'Failed');
   return hostStatus !== undefined || isReported
-    ? `reset the cluster at the service before another run (${resetCall()})`
+    ? `reset the cluster at the service before another run (${resetCall(clusterIdIn(lines))})`
     : 'run the same "podman run" line again; it resumes where it stopped';
 }
 

@@ -10,7 +10,7 @@ import { activeSteps, type Role } from '../../engine/role.ts';
 import { runRole } from '../../engine/run.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { isKnownToService, resetCall } from '../../model/reset.ts';
+import { hintWithReset, isKnownToService, resetCall } from '../../model/reset.ts';
 import type { Masker } from '../../lib/masker.ts';
 import { maskerFor } from '../../lib/secret-values.ts';
 import { version } from '../../model/version.ts';
@@ -184,8 +184,7 @@ const stoppedByService = (status: string, clusterId: string): string =>
 function withReset(failure: AgentError, clusterId: string): AgentError {
   const { code, hint } = failure;
   if (!isKnownToService(code) || Object.hasOwn(installFailures, code)) return failure;
-  const first = `before another run, reset the cluster at the service: ${resetCall(clusterId)}`;
-  return changedFailure(failure, { hint: `${hint}; ${first}` });
+  return changedFailure(failure, { hint: hintWithReset(hint, clusterId) });
 }
 
 /** Interval between updates of progress in the status file; other changes are written at once. */
