@@ -127,7 +127,7 @@ export const layeringFailures = {
   'layering.build-failed': {
     kind: 'input',
     title: 'The build of the image failed',
-    hint: 'correct the Containerfile in the MachineOSConfig of that pool, whose whole build log is POOL-build.log in the bundle; then install again',
+    hint: 'read its last lines: correct the Containerfile in the MachineOSConfig of that pool, or what it needs, such as package repositories that the base does not have; the whole log is POOL-build.log in the bundle; then install again',
   },
   'layering.build-cut-off': {
     kind: 'remote',

@@ -52,7 +52,7 @@ export const imageRelayFailures = {
   'image.wrong-digest': {
     kind: 'media',
     title: 'The image has the wrong sha256',
-    hint: 'compare the configured sha256 with the file; it may be damaged, or belong to another release',
+    hint: 'compare image.sha256 with "sha256sum FILE" of the file as the server has it; it may be damaged, or belong to another release',
   },
   'image.cut': {
     kind: 'media',

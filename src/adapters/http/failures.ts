@@ -6,7 +6,7 @@ export const inventoryFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service rejects the token',
-    hint: 'check the token in PULL_SECRET_TOKEN or service.tokenFile, which is sent as X-Secret-Key; the service must have issued it for this infra-env',
+    hint: 'check the token in PULL_SECRET_TOKEN or service.tokenFile, which is sent as X-Secret-Key: the service must have issued it for this infra-env; a discovery image that is downloaded again has a new one',
   },
   'inventory.not-found': {
     kind: 'remote',
@@ -40,7 +40,7 @@ export const inventoryFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The certificate of the inventory service is not trusted',
-    hint: 'give the CA of the service in PEM with --cacert FILE (setting service.caFile); where its certificate has expired or is not valid yet, check the clock of the host',
+    hint: 'give the CA of the service in PEM with --cacert FILE (setting service.caFile): "openssl s_client -showcerts -connect HOST:PORT" shows who signed its certificate; where that has expired or is not valid yet, check the clock of the host',
   },
   'inventory.unreadable': {
     kind: 'remote',

@@ -18,7 +18,7 @@ export const diskFailures = {
   'disk.missing': {
     kind: 'input',
     title: 'The install disk was not found',
-    hint: 'set the install disk to one of the disks in the message, preferably by its /dev/disk/by-id/ name',
+    hint: 'choose a disk of the message as the installation disk of this host at the service, or with --boot-device (disk.device), preferably by its /dev/disk/by-id/ name',
   },
   'disk.changed': {
     kind: 'host',

@@ -121,7 +121,7 @@ export const imageFailures = {
   'image.disk-error': {
     kind: 'host',
     title: 'The disk or the image medium has read or write errors',
-    hint: 'replace the disk, or the medium: kernel.log in the bundle, or journalctl -k on the host, names the one with errors',
+    hint: 'replace the one that the message names; kernel.log in the bundle, or journalctl -k on the host, has the errors of the kernel',
   },
   'image.writer-arguments': {
     kind: 'input',
