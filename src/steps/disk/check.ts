@@ -45,7 +45,7 @@ export const checkDisk = step({
     const disks = await readDisks(host, target, signal);
     const { roots, disk } = disks;
     const willBeCleaned = isActive<Config>(cleansDisk, config);
-    const { problem, remarks } = diskReadiness(disk, { willBeCleaned, keepsPartitions });
+    const { problem, remarks } = diskReadiness(disks, { willBeCleaned, keepsPartitions });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
     if (keepsPartitions && !config.image.allowMissingPartitions) {

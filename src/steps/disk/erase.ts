@@ -72,7 +72,7 @@ export const checkErase = (confirm: string | undefined) =>
       const { disk } = disks;
       if (disk.sizeBytes === 0)
         throw notWiped(disk, isUnformatted(disk) ? 'it is not formatted' : 'it says no size');
-      const { problem, remarks } = diskReadiness(disk, { willBeCleaned: true, neededBytes: 0 });
+      const { problem, remarks } = diskReadiness(disks, { willBeCleaned: true, neededBytes: 0 });
       if (problem !== undefined) throw problem;
       for (const remark of remarks) note('info', remark);
       warnOfOthers(scope, disks);

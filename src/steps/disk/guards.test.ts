@@ -26,6 +26,9 @@ const medium = { name: 'agentboot', type: 'dm', mountpoints: ['/run/media/iso'] 
 const windowed = blockDevice('sda', {}, [partition('sda1'), blockDevice('dm-0', medium)]);
 const live = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/run/media/iso'] })]);
 
+const readiness = (disk: BlockDevice, state: Parameters<typeof diskReadiness>[1]) =>
+  diskReadiness({ roots: [disk], disk }, state);
+
 describe('diskReadiness', () => {
   it.each([
     ['an empty disk', blockDevice('sda'), {}, undefined],
@@ -54,7 +57,7 @@ describe('diskReadiness', () => {
     ['LVM without cleanup', withLvm, { willBeCleaned: false }, 'disk.busy'],
     ['bcache', blockDevice('sda', {}, [blockDevice('bcache0')]), {}, 'disk.busy'],
   ])('checks %s', (...[, disk, state, code]) => {
-    expect(diskReadiness(disk, { willBeCleaned: true, ...state }).problem?.code).toBe(code);
+    expect(readiness(disk, { willBeCleaned: true, ...state }).problem?.code).toBe(code);
   });
 
   it.each<[BlockDevice, Readonly<Record<string, unknown>>]>([
@@ -65,7 +68,7 @@ describe('diskReadiness', () => {
       { disk: '/dev/sda', sizeBytes: 7, neededBytes: 4_294_967_296 },
     ],
   ])('gives the facts of its problem: %#', (disk, context) => {
-    expect(diskReadiness(disk, { willBeCleaned: true }).problem?.context).toEqual(context);
+    expect(readiness(disk, { willBeCleaned: true }).problem?.context).toEqual(context);
   });
 
   it('remarks what will be removed and what stays', () => {
@@ -74,14 +77,35 @@ describe('diskReadiness', () => {
       partition('sda2', { mountpoints: ['/data'] }),
       blockDevice('dm-1', medium),
     ]);
-    expect(diskReadiness(disk, { willBeCleaned: true }).remarks).toEqual([
+    expect(readiness(disk, { willBeCleaned: true }).remarks).toEqual([
       '/dev/mapper/vg-a (lvm) uses it; it will be removed',
       '/dev/mapper/agentboot (dm) uses it; it will be removed',
     ]);
-    expect(diskReadiness(disk, { willBeCleaned: true, keepsPartitions: true }).remarks).toEqual([
+    expect(readiness(disk, { willBeCleaned: true, keepsPartitions: true }).remarks).toEqual([
       '/dev/mapper/agentboot is mounted on /run/media/iso; it stays',
       '/dev/mapper/agentboot (dm) uses it; it stays',
     ]);
+  });
+
+  it.each([
+    ['/run/media/iso', {}, 'disk.is-live-medium'],
+    ['/data', {}, 'disk.busy'],
+    ['/data', { keepsPartitions: true }, 'disk.busy'],
+    ['', {}, undefined],
+  ])('sees a user of its second path: %j %j', (mountpoint, state, code) => {
+    const same = { serial: 'S1', wwn: '0x5000c500a0b1c2d3' };
+    const mountpoints = mountpoint === '' ? [] : [mountpoint];
+    const roots = [
+      blockDevice('sda', same, [partition('sda1', { mountpoints }, [volume])]),
+      blockDevice('sdb', same, [partition('sdb1')]),
+    ];
+    const { problem } = diskReadiness(
+      { roots, disk: roots[1]! },
+      { willBeCleaned: true, ...state },
+    );
+    expect(problem?.code).toBe(code);
+    if (code !== undefined)
+      expect(problem?.message).toMatch(/sdb.*: \/dev\/sda1 .*, and \/dev\/sda has the same serial/);
   });
 
   it('names all holders of the disk', () => {
@@ -89,7 +113,7 @@ describe('diskReadiness', () => {
       partition('sda1', { mountpoints: ['/data'] }),
       partition('sda2', { mountpoints: ['[SWAP]'] }),
     ]);
-    const { problem } = diskReadiness(disk, { willBeCleaned: true });
+    const { problem } = readiness(disk, { willBeCleaned: true });
     expect(problem?.context).toEqual({
       disk: '/dev/sda',
       holders: '/dev/sda1 is mounted on /data; /dev/sda2 is in use as swap',
@@ -308,6 +332,23 @@ describe('decideExtraDisk', () => {
     ['/dev/sdf', '/dev/sdf1 is in use as swap'],
   ])('refuses %s: %s', (path, message) => {
     expect(decide(roots, path, target)).toMatchObject({ code: 'disk.extra-refused', message });
+  });
+
+  it('refuses a second path of the install disk, and one of a disk in use', () => {
+    const [own, other] = [{ wwn: '0x5000c500a0b1c2d3' }, { wwn: '0x5000c500a0b1c2d4' }];
+    const paths = [
+      ...['sda', 'sdb'].map((name) => blockDevice(name, { serial: 'S1', ...own })),
+      blockDevice('sdc', { serial: 'S2', ...other }, [
+        partition('sdc1', { mountpoints: ['/srv'] }),
+      ]),
+      blockDevice('sdd', { serial: 'S2', ...other }),
+    ];
+    expect(decide(paths, '/dev/sdb', paths[0]!)).toMatchObject({
+      message: 'it has the serial number and WWN of the install disk',
+    });
+    expect(decide(paths, '/dev/sdd', paths[0]!)).toMatchObject({
+      message: '/dev/sdc1 is mounted on /srv, and /dev/sdc has the same serial number and WWN',
+    });
   });
 
   it('refuses another disk under the name of one, and passes other errors on', () => {

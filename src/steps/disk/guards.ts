@@ -29,7 +29,7 @@ import {
   hasWwn,
   isOtherDisk,
   linksOf,
-  readTarget,
+  readDisks,
   rivalsOf,
   targetAmong,
 } from './target.ts';
@@ -45,13 +45,14 @@ export const smallestDiskBytes = 4 * 1024 ** 3;
  * Leftovers that the cleanup takes down are remarks. If partitions are kept, users of the whole
  * disk are remarks too: an appliance installs to the disk that it was started from, over
  * device-mapper windows that do not keep the table busy. A user of a partition is a reason, and
- * coreos-installer refuses it (0.26, `get_busy_partitions`).
+ * coreos-installer refuses it (0.26, `get_busy_partitions`). A second path of the disk, without
+ * multipath over both, shows users that the kernel does not see on this one.
  * @param state.willBeCleaned LVM, RAID and device-mapper leftovers are removed before the write
  * @param state.keepsPartitions the writer keeps partitions, and their mounts
  * @param state.neededBytes size of the content to write
  */
 export function diskReadiness(
-  disk: BlockDevice,
+  { roots, disk }: Disks,
   {
     willBeCleaned,
     keepsPartitions = false,
@@ -64,8 +65,13 @@ export function diskReadiness(
 ): { readonly problem: AgentError | undefined; readonly remarks: readonly string[] } {
   const isHarmless = ({ kind }: Holder): boolean =>
     !keepsPartitions && willBeCleaned && kind === 'leftover';
-  const holders = (keepsPartitions ? partitionsOf(disk) : [disk]).flatMap(holdersOf);
-  const harmful = holders.filter((holder) => !isHarmless(holder));
+  const usersOf = (one: BlockDevice): readonly Holder[] =>
+    (keepsPartitions ? partitionsOf(one) : [one]).flatMap(holdersOf);
+  const holders = usersOf(disk);
+  const harmful = [
+    ...holders.filter((holder) => !isHarmless(holder)),
+    ...usersOfTwins(roots, disk, usersOf),
+  ];
   const live = harmful.find(({ kind }) => kind === 'live');
   const { path, sizeBytes } = disk;
   let problem: AgentError | undefined;
@@ -92,6 +98,21 @@ export function diskReadiness(
   return { problem, remarks };
 }
 
+/** The users of other paths of a disk, or of disks that look the same, but for leftovers. */
+const usersOfTwins = (
+  roots: readonly BlockDevice[],
+  disk: BlockDevice,
+  usersOf: typeof holdersOf,
+): readonly Holder[] =>
+  twinsOf(roots, disk).flatMap((twin) =>
+    usersOf(twin)
+      .filter(({ kind }) => kind !== 'leftover')
+      .map((holder) => {
+        const text = `${holder.text}, and ${twin.path} has the same serial number and WWN`;
+        return { ...holder, text };
+      }),
+  );
+
 /**
  * Reads a disk and checks that it is the same one and that it is not in use.
  * @param willBeCleaned LVM, RAID and device-mapper leftovers may be on it
@@ -103,10 +124,10 @@ export async function requireFree(
   target: DiskIdentity,
   willBeCleaned: boolean,
 ): Promise<BlockDevice> {
-  const disk = await readTarget(host, target, signal);
-  const { problem } = diskReadiness(disk, { willBeCleaned, neededBytes: 0 });
+  const disks = await readDisks(host, target, signal);
+  const { problem } = diskReadiness(disks, { willBeCleaned, neededBytes: 0 });
   if (problem !== undefined) throw problem;
-  return disk;
+  return disks.disk;
 }
 
 /** `disk.busy` with all users of the disk. */
@@ -302,10 +323,13 @@ export function decideExtraDisk(
     disksUnder(roots, target).some(({ kname }) => kname === device.kname) ||
     disksUnder(roots, device).some(({ kname }) => kname === target.kname);
   if (isTarget) return refused('it is the install disk');
+  if (twinsOf(roots, device).some(({ kname }) => kname === target.kname))
+    return refused('it has the serial number and WWN of the install disk');
   if (device.isReadOnly) return refused('it is read-only');
   const over = multipathOver(device);
   if (over !== undefined) return refused(`it is one path of ${over.path}`);
-  const used = holdersOf(device).find(({ kind }) => kind === 'live' || kind === 'open');
+  const users = [...holdersOf(device), ...usersOfTwins(roots, device, holdersOf)];
+  const used = users.find(({ kind }) => kind === 'live' || kind === 'open');
   return used === undefined ? device : refused(used.text);
 }
 

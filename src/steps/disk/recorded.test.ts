@@ -173,7 +173,7 @@ describe('a PERC', () => {
     expect(availableOn('perc')[0]).toMatch(/^\/dev\/sda \(600 GB, PERC H730 Mini, 6/);
     const disk = on(devicesOf('perc'), '/dev/sda');
     expect(emptyingArgvs(disk)[0]).toEqual(['dmsetup', 'remove', '--retry', 'rhel-root']);
-    expect(diskReadiness(disk, { willBeCleaned: true }).problem).toBeUndefined();
+    expect(diskReadiness({ roots: [disk], disk }, { willBeCleaned: true }).problem).toBeUndefined();
   });
 });
 
