@@ -15,10 +15,10 @@ describe('kernelArgumentChanges', () => {
     [[], [], []],
     [['--append-karg', 'a', '--append-karg', 'b', '--delete-karg', 'c'], ['a', 'b'], ['c']],
     [['--append-karg=a=1', '--delete-karg=c'], ['a=1'], ['c']],
-    [['--console', 'ttyS0', '--append-karg'], [], []],
+    [['--console', 'ttyS0', '--append-karg', 'a'], ['a', 'console=ttyS0'], []],
     [['--copy-network', '--append-karg', 'x', '-n'], ['x'], []],
   ])('reads %j', (args, append, remove) => {
-    expect(kernelArgumentChanges(args)).toEqual({ append, remove });
+    expect(kernelArgumentChanges(usesIn(args))).toEqual({ append, remove });
   });
 });
 
@@ -89,13 +89,16 @@ describe('readWriterSetup', () => {
       saved: kept,
       uses: [...kept.slice(0, 2), { option: 'config-file', value: '/etc/writer.yaml' }, kept[2]],
     });
-    expect(await setup(named, '- a\n')).toMatchObject({ saved: [], uses: [{ value: named[1] }] });
   });
 
   it.each([
     ['does not exist', undefined],
     ['is not YAML', 'a: [\n'],
-    ['has an unknown key that may keep partitions', 'save-partuuid: a\n'],
+    ...['save-partuuid: a', 'save_partlabel: [a]', 'Save-Partlabel: [a]', 'partlabel: [a]'].map(
+      (text) => [`has an unknown key that may keep partitions, ${text},`, `${text}\n`] as const,
+    ),
+    ['is a text', 'save-partlabel data\n'],
+    ['is a list', '- save-partlabel: [data]\n'],
     ['names a target disk', 'dest-device: /dev/sdb\n'],
     ['has Ignition from a URL', 'ignition-url: http://i\n'],
     ['has an invalid console', 'console: [tty0, ttyX]\n'],

@@ -6,11 +6,15 @@ import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
 import type { StepScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
 
-/** The changes of `--append-karg` and `--delete-karg`; coreos-installer removes first, too. */
-export function kernelArgumentChanges(writerArgs: readonly string[]): KernelArgumentChange {
+/**
+ * The changes of kernel arguments by options of coreos-installer, which removes first, too, and
+ * appends those of `--console` last (0.26, `src/install.rs`).
+ */
+export function kernelArgumentChanges(uses: readonly WriterUse[]): KernelArgumentChange {
   const valuesOf = (name: string): readonly string[] =>
-    usesIn(writerArgs).flatMap(({ option, value }) => (option === name ? [value] : []));
-  return { append: valuesOf('append-karg'), remove: valuesOf('delete-karg') };
+    uses.flatMap(({ option, value }) => (option === name ? [value] : []));
+  const consoles = valuesOf('console').map((value) => `console=${value}`);
+  return { append: [...valuesOf('append-karg'), ...consoles], remove: valuesOf('delete-karg') };
 }
 
 /** The options in coreos-installer arguments. */
@@ -70,12 +74,14 @@ export async function readWriterSetup({
 function usesInFile(path: string, text: string): readonly WriterUse[] {
   const { contents, errors } = parseYaml(text);
   if (errors[0] !== undefined) throw unreadable(path, errors[0].message);
-  if (!isMap(contents)) return [];
+  if (contents === null) return [];
+  if (!isMap(contents)) throw unreadable(path, 'it is not a map of options');
   const keys = Object.entries(contents.toJSON() as Readonly<Record<string, unknown>>);
   for (const [key] of keys) {
     if (key === 'dest-device' || key === 'ignition-url')
       throw unreadable(path, `${key} is given to it by this program`);
-    if (key.startsWith('save-') && !saving.has(key))
+    // A misspelled option that keeps partitions would lose them in the cleaning of the disk.
+    if (/save|part/i.test(key) && !saving.has(key))
       throw unreadable(path, `${key} is not known, and may keep partitions`);
   }
   const uses = keys.flatMap(([option, value]) =>

@@ -155,13 +155,17 @@ describe('deployFinal', () => {
   const undone = ['umount /mnt/boot', 'umount /mnt', 'setenforce 1'];
 
   it('mounts and grows the disk, deploys with SELinux off, and leaves frozen file systems', async () => {
-    const host = hostWith();
-    const config = { image: { writerArgs: ['--append-karg', 'ip=dhcp', '--delete-karg', 'x'] } };
+    const host = hostWith().withFile('/etc/writer.yaml', 'append-karg: [rd.multipath=default]\n');
+    const writerArgs = [
+      ...['--config-file', '/etc/writer.yaml', '--append-karg', 'ip=dhcp'],
+      ...['--console', 'ttyS0,115200n8', '--delete-karg', 'x'],
+    ];
+    const config = { image: { writerArgs } };
     const { failure, notes, progress } = await deployTo({ host, config });
     expect([failure, notes, progress]).toEqual([undefined, [], [{ info: `deploying ${final}` }]]);
     expect(ran(host)).toEqual([
       ...['cat /proc/cmdline', 'getenforce', ...mounted, ...grown, 'setenforce 0'],
-      `ostree container image deploy --sysroot /mnt --authfile /auth.json --imgref ostree-unverified-registry:${final} --karg ignition.platform.id=nutanix --karg $ignition_firstboot --stateroot rhcos --karg ip=dhcp --karg crashkernel=1G --karg nosmt --karg quiet`,
+      `ostree container image deploy --sysroot /mnt --authfile /auth.json --imgref ostree-unverified-registry:${final} --karg ignition.platform.id=nutanix --karg $ignition_firstboot --stateroot rhcos --karg rd.multipath=default --karg ip=dhcp --karg console=ttyS0,115200n8 --karg crashkernel=1G --karg nosmt --karg quiet`,
       ...[...bootLeft, ...rootLeft, 'setenforce 1'],
     ]);
   });

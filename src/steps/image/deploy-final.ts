@@ -23,7 +23,7 @@ import type { TargetDisk } from '../disk/facts.ts';
 import type { diskFailures } from '../disk/failures.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { execOnTarget, readTarget } from '../disk/target.ts';
-import { kernelArgumentChanges } from '../disk/writer-args.ts';
+import { kernelArgumentChanges, readWriterSetup } from '../disk/writer-args.ts';
 import {
   kernelArgumentsIn,
   readArchitecture,
@@ -195,17 +195,19 @@ async function findImageArguments(scope: HostScope) {
 }
 
 async function deployFinalArgv(
-  { host, config, signal }: HostScope,
+  scope: HostScope,
   os: EncapsulatedMachineConfig,
   { image, authFile, certificates }: PullSource,
 ): Promise<readonly string[]> {
+  const { host, signal } = scope;
   const { stdout } = await host.exec(['cat', '/proc/cmdline'], { signal, limit: minutes(2) });
   const platform = kernelArgumentsIn('cat', stdout).find((argument) =>
     argument.startsWith('ignition.platform.id='),
   );
   const target = `ostree-unverified-registry:${os.osImageURL}`;
+  const { uses } = await readWriterSetup(scope);
   const extra = [
-    ...kernelArgumentChanges(config.image.writerArgs).append,
+    ...kernelArgumentChanges(uses).append,
     ...os.kernelArguments.flatMap(splitArguments),
   ];
   return [

@@ -124,13 +124,15 @@ describe('image/deploy-to-existing-root', () => {
     let present = 'quiet c';
     const change = 'rpm-ostree kargs --os=install --delete-if-present=c --append=a --append=b';
     const host = liveRoot()
+      .withFile('/etc/writer.yaml', 'append-karg: [a]\n')
       .on(['rpm-ostree', 'kargs', '--os=install'])
       .answers(() => present)
       .on(change.split(' '))
       .answers(() => {
         present = 'quiet a b';
       });
-    const writerArgs = ['--append-karg', 'a', '--append-karg', 'b', '--delete-karg', 'c'];
+    const file = ['--config-file', '/etc/writer.yaml'];
+    const writerArgs = [...file, '--append-karg', 'b', '--delete-karg', 'c'];
     const run = { config: imageWith(writerArgs), host, facts };
     await runStep(deployToExistingRoot, run);
     await runStep(deployToExistingRoot, run);

@@ -10,7 +10,8 @@ import { authFile, deployFailure, firstBootArgument } from './deploy-final.ts';
 import { networkFolder } from './choose.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { kernelArgumentChanges, usesIn, valueOf } from '../disk/writer-args.ts';
+import type { WriterUse } from '../../model/writer-args.ts';
+import { kernelArgumentChanges, readWriterSetup, usesIn, valueOf } from '../disk/writer-args.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;
 
@@ -34,7 +35,8 @@ export const deployToExistingRoot = step({
   limit: hours(4),
   explain: ({ image }) => `${image.existingRoot}, without a disk write`,
   preview: ({ image }, { ignition }) => {
-    const wanted = kernelArgumentChanges(image.writerArgs);
+    const uses = usesIn(image.writerArgs);
+    const wanted = kernelArgumentChanges(uses);
     const kargs = rpmOstreeChangeArgv(wanted.remove, wanted, { stateroot });
     return [
       ...remountArgvs,
@@ -44,13 +46,14 @@ export const deployToExistingRoot = step({
       deployArgv(image.existingRoot),
       finalizeArgv,
       ...(kargs === undefined ? [] : [listKargsArgv, kargs, finalizeArgv]),
-      ...networkArgvs(image.writerArgs),
+      ...networkArgvs(uses),
       ...ignitionArgvs(ignition.path),
     ];
   },
   run: async (scope, { ignition }) => {
     const { config, signal } = scope;
-    const { existingRoot, writerArgs } = config.image;
+    const { existingRoot } = config.image;
+    const { uses } = await readWriterSetup(scope);
     await each(scope, remountArgvs);
     if (await isTrue(scope, statRefArgv)) await each(scope, dropRefArgvs);
     const known = await scope.host.list('/ostree/deploy', scope.signal);
@@ -64,8 +67,8 @@ export const deployToExistingRoot = step({
       throw deployFailure(error, existingRoot);
     }
     await exec(scope, finalizeArgv);
-    await changeKargs(scope);
-    await each(scope, networkArgvs(writerArgs));
+    await changeKargs(scope, uses);
+    await each(scope, networkArgvs(uses));
     await each(scope, ignitionArgvs(ignition.path));
     return { disk: '/sysroot' };
   },
@@ -84,8 +87,8 @@ async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Pr
 /**
  * Applies the kernel argument changes of the coreos-installer arguments that are not applied yet.
  */
-async function changeKargs(scope: RootScope): Promise<void> {
-  const wanted = kernelArgumentChanges(scope.config.image.writerArgs);
+async function changeKargs(scope: RootScope, uses: readonly WriterUse[]): Promise<void> {
+  const wanted = kernelArgumentChanges(uses);
   if (!asksForChange(wanted)) return;
   const { stdout } = await exec(scope, listKargsArgv);
   const present = kernelArgumentsIn('rpm-ostree', stdout);
@@ -135,8 +138,7 @@ const finalizeArgv = ['ostree', 'admin', 'finalize-staged'] as const;
 const listKargsArgv = rpmOstreeArgumentsArgv({ stateroot });
 
 /** Copies the network settings of the host if coreos-installer would do so. */
-function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[])[] {
-  const uses = usesIn(writerArgs);
+function networkArgvs(uses: readonly WriterUse[]): readonly (readonly string[])[] {
   if (!uses.some(({ option }) => option === 'copy-network')) return [];
   const folder = valueOf(uses, 'network-dir') ?? networkFolder;
   const content = folder.endsWith('/') ? folder : `${folder}/`;
