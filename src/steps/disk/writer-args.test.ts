@@ -94,9 +94,9 @@ describe('readWriterSetup', () => {
   it.each([
     ['does not exist', undefined],
     ['is not YAML', 'a: [\n'],
-    ...['save-partuuid: a', 'save_partlabel: [a]', 'Save-Partlabel: [a]', 'partlabel: [a]'].map(
-      (text) => [`has an unknown key that may keep partitions, ${text},`, `${text}\n`] as const,
-    ),
+    ['has an unknown key that may keep partitions', 'save-partuuid: a\n'],
+    ['has a key in capitals that may keep partitions', 'Save-Partlabel: [a]\n'],
+    ['has a misspelt key that may keep partitions', 'partlabel: [a]\n'],
     ['is a text', 'save-partlabel data\n'],
     ['is a list', '- save-partlabel: [data]\n'],
     ['names a target disk', 'dest-device: /dev/sdb\n'],
