@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { controlPlaneType, bootstrapConfigType } from '../../src/capi/api.ts';
 import { namespaceOf } from '../../src/capi/manager.ts';
-import { diskHintKinds } from '../../src/model/disk-hints.ts';
+import { diskHintKinds } from '../../src/settings/disk-hints.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { partAt } from '../../mocks/layering/objects.ts';
 

@@ -3,9 +3,11 @@
 // inside the container, so links are followed here.
 import { access, readlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path/posix';
-import { HOST_ROOT } from '../model/host-root.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 import { readFileOf } from './file-access.ts';
+
+/** Path of the host's files in a container with --pid=host (proc_pid_root(5)). */
+export const HOST_ROOT = '/proc/1/root';
 
 /** The kernel follows the same number of links. */
 const mostLinks = 40;

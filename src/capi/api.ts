@@ -1,5 +1,5 @@
 import type { KubeKind, KubeMetadata, KubeObject } from '../ports/kube.ts';
-import type { DiskHints } from '../model/disk-hints.ts';
+import type { DiskHints } from '../settings/disk-hints.ts';
 
 /** Kinds of the two providers and of Cluster API core, as the API server addresses them. */
 const bootstrapGroup = 'bootstrap.cluster.x-k8s.io';

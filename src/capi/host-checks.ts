@@ -1,8 +1,7 @@
 import { canonicalAddress } from '../lib/address.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { type BootstrapConfig, type Machine, ownNames } from './api.ts';
+import { type BootstrapConfig, type Machine, type OpenShiftControlPlane, ownNames } from './api.ts';
 import { type CheckResult, right, wrong } from './conditions.ts';
-import type { ControlPlaneView } from './control-plane/view.ts';
 
 /**
  * Names and addresses of a Machine from its infrastructure (Cluster API, `MachineAddress`);
@@ -62,7 +61,14 @@ export function nodeNameProblem(
 export function hostsCheck({
   controlPlane,
   hosts: all,
-}: Pick<ControlPlaneView, 'controlPlane' | 'hosts'>): CheckResult {
+}: {
+  readonly controlPlane: Pick<OpenShiftControlPlane, 'metadata'>;
+  readonly hosts: readonly {
+    readonly machine: Machine;
+    readonly config: BootstrapConfig | undefined;
+    readonly isDeleting: boolean;
+  }[];
+}): CheckResult {
   const unknown = (reason: string, message = ''): CheckResult => ({
     status: 'Unknown',
     reason,

@@ -1,6 +1,6 @@
-import type { DiskHints } from '../model/disk-hints.ts';
+import type { DiskHints } from '../settings/disk-hints.ts';
 import { type Fields, fieldsOf, listOf, textOf, type Value } from '../lib/fields.ts';
-import { renderMirrors } from '../lib/image-mirrors.ts';
+import { renderMirrors } from '../settings/image-mirrors.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { bootstrapConfigType, capiNames, controlPlaneType, machineType, ownNames } from './api.ts';
 import { installerFolders } from './manifests.ts';

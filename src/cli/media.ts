@@ -11,7 +11,7 @@ import { parseValidConfig } from '../ignition/parse.ts';
 import { mergePullSecrets } from '../layering/registry/credentials.ts';
 import { authorityProblem } from '../lib/certificates.ts';
 import { readImageName } from '../lib/image-name.ts';
-import { keyfileProblems } from '../model/keyfiles.ts';
+import { keyfileProblems } from '../settings/keyfiles.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { minutes } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';

@@ -7,7 +7,7 @@ import type { Layer } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';
 import { parseValidConfig } from '../ignition/parse.ts';
 import { readFileContent } from '../ignition/resource.ts';
-import { mirrorsPath } from '../lib/image-mirrors.ts';
+import { mirrorsPath } from '../settings/image-mirrors.ts';
 import { disksOf, type MediumFileKey, type MediumInput, mediumOf } from './medium.ts';
 
 const image = 'registry.example/bootwright:1';

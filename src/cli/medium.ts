@@ -10,8 +10,8 @@ import {
   livePaths,
 } from '../ignition/live-agent.ts';
 import { certificateBundle } from '../lib/certificates.ts';
-import { mirrorsPath, renderMirrors } from '../lib/image-mirrors.ts';
-import { renderDiskHints } from '../model/disk-hints.ts';
+import { mirrorsPath, renderMirrors } from '../settings/image-mirrors.ts';
+import { renderDiskHints } from '../settings/disk-hints.ts';
 import { revealedProxies } from '../lib/proxies.ts';
 import { shownText } from '../lib/shown-url.ts';
 

@@ -1,4 +1,4 @@
-import { requireHost } from '../adapters/host-root.ts';
+import { HOST_ROOT, requireHost } from '../adapters/host-root.ts';
 import {
   joinHostNetwork,
   nsenterHost,
@@ -7,7 +7,6 @@ import {
 import type { Environment } from '../config/environment.ts';
 import { proxiesIn } from '../config/load.ts';
 import { proxyEnv } from '../lib/proxies.ts';
-import { HOST_ROOT } from '../model/host-root.ts';
 import type { Host } from '../ports/host.ts';
 
 /**

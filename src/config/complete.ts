@@ -1,5 +1,5 @@
-import { nmstateFolder } from '../model/keyfiles.ts';
-import { readWriterArgs, savingOption } from '../model/writer-args.ts';
+import { nmstateFolder } from '../settings/keyfiles.ts';
+import { readWriterArgs, savingOption } from '../settings/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';

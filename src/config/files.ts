@@ -1,6 +1,6 @@
 import { type FileKind, ifPresent, readFileOf } from '../adapters/file-access.ts';
 import { ownOrHost } from '../adapters/host-root.ts';
-import { readWriterArgs, type WriterUse } from '../model/writer-args.ts';
+import { readWriterArgs, type WriterUse } from '../settings/writer-args.ts';
 import { configFailure, raise, type Refuse, refusedBy } from './failures.ts';
 import { networkFolderOf } from './complete.ts';
 import { readValue } from './read-value.ts';

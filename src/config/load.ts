@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { type Proxies, revealedProxies } from '../lib/proxies.ts';
-import { readWriterArgs } from '../model/writer-args.ts';
+import { readWriterArgs } from '../settings/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import {

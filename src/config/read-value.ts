@@ -1,8 +1,8 @@
-import { readDiskHints } from '../model/disk-hints.ts';
-import { type ImageMirrors, mirrorProblem } from '../lib/image-mirrors.ts';
+import { readDiskHints } from '../settings/disk-hints.ts';
+import { type ImageMirrors, mirrorProblem } from '../settings/image-mirrors.ts';
 import { jsonIn } from '../lib/json.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
-import { readWriterArgs, savingOption } from '../model/writer-args.ts';
+import { readWriterArgs, savingOption } from '../settings/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';

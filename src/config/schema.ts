@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { type DiskHints, diskHintKinds } from '../model/disk-hints.ts';
-import { type ImageMirrors, sourcePolicies } from '../lib/image-mirrors.ts';
+import { type DiskHints, diskHintKinds } from '../settings/disk-hints.ts';
+import { type ImageMirrors, sourcePolicies } from '../settings/image-mirrors.ts';
 import { listenPattern } from '../lib/listen-address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';

@@ -1,6 +1,6 @@
 // All settings. Flags, variables and the schema are made from this table. It is plain data, so that
 // a flag or a variable can be checked before a parser is loaded.
-import { HOST_ROOT } from '../model/host-root.ts';
+import { HOST_ROOT } from '../adapters/host-root.ts';
 import { roleNames } from '../model/role.ts';
 
 /** A setting: the form of its value, its default and its description. */

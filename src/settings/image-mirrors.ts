@@ -1,4 +1,4 @@
-import { readImageName } from './image-name.ts';
+import { readImageName } from '../lib/image-name.ts';
 
 /** A source of images and its mirrors: an entry of `imageDigestSources` of an install-config. */
 export interface ImageMirrors {

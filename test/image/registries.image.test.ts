@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBy, openContainerStore } from '../support/container-store.ts';
-import { mirrorsPath, renderMirrors } from '../../src/lib/image-mirrors.ts';
+import { mirrorsPath, renderMirrors } from '../../src/settings/image-mirrors.ts';
 import { followGuide, shownOn } from '../guides/follow-guide.ts';
 import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 

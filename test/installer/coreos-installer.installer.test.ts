@@ -6,7 +6,7 @@ import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
-import { valueMistake } from '../../src/model/writer-args.ts';
+import { valueMistake } from '../../src/settings/writer-args.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { argsToKeep, readTable } from '../../src/steps/disk/kept.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOST_ROOT } from '../../model/host-root.ts';
+import { HOST_ROOT } from '../host-root.ts';
 import { copyNames, hostLookup } from './host-lookup.ts';
 
 let place: string;

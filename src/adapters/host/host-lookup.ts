@@ -2,8 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { LookupFunction } from 'node:net';
 import { join } from 'node:path/posix';
-import { HOST_ROOT } from '../../model/host-root.ts';
-import { isInContainer, pathOnHost } from '../host-root.ts';
+import { HOST_ROOT, isInContainer, pathOnHost } from '../host-root.ts';
 
 /**
  * A lookup by the host's present resolver settings. A container has copies of the files from its

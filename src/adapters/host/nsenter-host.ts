@@ -1,6 +1,6 @@
 import { readlink } from 'node:fs/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
-import { HOST_ROOT } from '../../model/host-root.ts';
+import { HOST_ROOT } from '../host-root.ts';
 import type { Host } from '../../ports/host.ts';
 import { hostFiles } from './host-files.ts';
 import { takeLock } from './host-lock.ts';

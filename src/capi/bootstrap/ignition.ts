@@ -2,7 +2,7 @@ import { agentFolder, agentUnitName, liveConfig } from '../../ignition/live-agen
 import { mergeConfigs } from '../../ignition/merge.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { embeddedFile, PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { renderDiskHints } from '../../model/disk-hints.ts';
+import { renderDiskHints } from '../../settings/disk-hints.ts';
 import type { Config } from '../../ignition/types.ts';
 import type { BootstrapConfigSpec } from '../api.ts';
 

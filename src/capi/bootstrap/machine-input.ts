@@ -1,7 +1,7 @@
 import { secrets as secretKind } from '../../kube/kinds.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import { partOf } from '../../kube/object.ts';
-import { keyfileProblems } from '../../model/keyfiles.ts';
+import { keyfileProblems } from '../../settings/keyfiles.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts';
 import { isControlledBy, secretText } from '../objects.ts';

@@ -19,7 +19,7 @@ import {
 } from '../../capi/render.ts';
 import { notRead } from '../../config/files.ts';
 import { flagFailure } from '../../config/failures.ts';
-import { type DiskHints, givenHints, readDiskHints } from '../../model/disk-hints.ts';
+import { type DiskHints, givenHints, readDiskHints } from '../../settings/disk-hints.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { describeRole } from '../../engine/describe.ts';
-import { givenHints } from '../../model/disk-hints.ts';
+import { givenHints } from '../../settings/disk-hints.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import { chooseRole } from '../../roles/choose.ts';

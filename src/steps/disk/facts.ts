@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DiskHints } from '../../model/disk-hints.ts';
+import type { DiskHints } from '../../settings/disk-hints.ts';
 import { fact } from '../../engine/fact.ts';
 
 const DiskIdentitySchema = z.object({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { blockDevice } from '../../../test/support/disk-samples.ts';
-import type { DiskHints } from '../../model/disk-hints.ts';
+import type { DiskHints } from '../../settings/disk-hints.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { type BlockDevice, parseLsblk } from './block-devices.ts';
 import { availableDisks, chooseByHints, describeDisk, hintsFor, isWhole } from './hints.ts';

@@ -1,6 +1,6 @@
 // Chooses the disk by the hints of the configuration. Exactly one disk must match: the order of the
 // disks of a host differs between boots.
-import { type DiskHints, givenHints, renderDiskHints } from '../../model/disk-hints.ts';
+import { type DiskHints, givenHints, renderDiskHints } from '../../settings/disk-hints.ts';
 import {
   bareWwn,
   type BlockDevice,

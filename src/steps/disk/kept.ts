@@ -9,7 +9,7 @@ import type { Storage } from '../../ignition/types.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { WriterUse } from '../../model/writer-args.ts';
+import type { WriterUse } from '../../settings/writer-args.ts';
 import type { Host } from '../../ports/host.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import type { HostScope } from '../step.ts';

@@ -1,4 +1,4 @@
-import { givenHints, renderDiskHints } from '../../model/disk-hints.ts';
+import { givenHints, renderDiskHints } from '../../settings/disk-hints.ts';
 import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step } from '../step.ts';

@@ -1,7 +1,7 @@
 // The effects of the given coreos-installer arguments on the rest of an installation.
 import { isMap } from 'yaml';
 import { parseYaml } from '../../lib/yaml-text.ts';
-import { readWriterArgs, valueMistake, type WriterUse } from '../../model/writer-args.ts';
+import { readWriterArgs, valueMistake, type WriterUse } from '../../settings/writer-args.ts';
 import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
 import type { StepScope } from '../step.ts';
 import { diskFailure } from './failures.ts';

@@ -8,7 +8,7 @@ import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { embeddedFile, readFileContent } from '../../ignition/resource.ts';
-import { mirrorsPath } from '../../lib/image-mirrors.ts';
+import { mirrorsPath } from '../../settings/image-mirrors.ts';
 import { fetchHost } from './fetch-host.ts';
 import { mergeSingleNodeIgnition } from './merge-single-node.ts';
 import { checkRegistries, configureRegistries } from './registries.ts';

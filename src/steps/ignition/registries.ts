@@ -5,7 +5,7 @@ import { mergeConfigs } from '../../ignition/merge.ts';
 import { embeddedFile } from '../../ignition/resource.ts';
 import type { Config as IgnitionConfig } from '../../ignition/types.ts';
 import { authorityProblem, certificateBundle } from '../../lib/certificates.ts';
-import { mirrorsPath, renderMirrors } from '../../lib/image-mirrors.ts';
+import { mirrorsPath, renderMirrors } from '../../settings/image-mirrors.ts';
 import { minutes } from '../../model/duration.ts';
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import { readTextOr } from '../host-commands.ts';

@@ -6,7 +6,7 @@ import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
-import type { WriterUse } from '../../model/writer-args.ts';
+import type { WriterUse } from '../../settings/writer-args.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { inspectArgv, readInspected } from '../../os/registry-image.ts';
 import { givenVersion, writesDisk } from '../conditions.ts';

@@ -10,7 +10,7 @@ import { authFile, deployFailure, firstBootArgument } from './deploy-final.ts';
 import { networkFolder } from './choose.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import type { WriterUse } from '../../model/writer-args.ts';
+import type { WriterUse } from '../../settings/writer-args.ts';
 import { kernelArgumentChanges, readWriterSetup, usesIn, valueOf } from '../disk/writer-args.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;

@@ -4,7 +4,7 @@ import {
   type NamedText,
   nmstateFolder,
   nmstateKeyfiles,
-} from '../../model/keyfiles.ts';
+} from '../../settings/keyfiles.ts';
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { Secret } from '../../model/secret.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
-import type { WriterUse } from '../../model/writer-args.ts';
+import type { WriterUse } from '../../settings/writer-args.ts';
 import { choiceOr } from '../conditions.ts';
 import { usesIn, valueOf } from '../disk/writer-args.ts';
 import { imageFailure } from './failures.ts';
