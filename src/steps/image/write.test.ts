@@ -73,18 +73,6 @@ describe('image/write', () => {
     expect(ran(host)).toEqual([words]);
   });
 
-  it('warns when another disk holds an old system', async () => {
-    const note = `${writer.done}\nNote: detected other devices with a filesystem labeled \`boot\`:\n  - /dev/sdb3\nThe installed OS may not work correctly\n`;
-    const host = writingHost().on(writer.argv()).prints('', note);
-    const { events } = await runStep(writeImage, { host, facts: writeFacts() });
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        type: 'note',
-        fields: expect.objectContaining({ devices: '/dev/sdb3' }) as object,
-      }),
-    );
-  });
-
   it.each<[ConfigInput['image'], string[]]>([
     [{}, []],
     [{ file: '/a.raw' }, ['--image-file', '/a.raw']],

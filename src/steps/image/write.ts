@@ -60,7 +60,7 @@ export const writeImage = step({
     ];
   },
   run: async (scope, { disk, ignition, image }) => {
-    const { host, clock, config, signal, onExit, note } = scope;
+    const { host, clock, config, signal, onExit } = scope;
     const { keepsPartitions, saved } = await readWriterSetup(scope);
     const writer = followWriter(clock.elapsed);
     onExit(async () => {
@@ -92,7 +92,6 @@ export const writeImage = step({
         const what = `coreos-installer read ${relayed.bytes} bytes, not the whole image`;
         throw imageRelayFailure('image.cut', what, { context: { bytes: relayed.bytes } });
       }
-      warnOfOtherSystems(note, writer.lines());
       const sha256 = image.kind === 'file' ? image.sha256 : relayed?.sha256;
       return { disk: disk.path, ...(sha256 === undefined ? {} : { sha256 }) };
     } finally {
@@ -206,15 +205,4 @@ function explained(
   if (!isOfWriter) return error;
   const relayed = relay?.outcome();
   return relayed?.failure ?? writerFailure(error, disk, writer.lines(), relayed?.isAsked === false);
-}
-
-/** Two file systems with the label `boot` race at each boot (coreos-installer, `install.rs`). */
-function warnOfOtherSystems(note: StepScope<never>['note'], lines: readonly string[]): void {
-  const from = lines.findIndex((line) => line.includes('other devices with a filesystem labeled'));
-  if (from < 0) return;
-  const devices = lines.slice(from + 1).flatMap((line) => /^ *- (\S+)/.exec(line)?.[1] ?? []);
-  note('warn', 'another disk has an old system: the host may boot that one', {
-    devices: devices.join(', '),
-    hint: 'if it is not needed, remove its signatures: wipefs --all',
-  });
 }
