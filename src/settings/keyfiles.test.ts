@@ -141,7 +141,48 @@ describe('droppedKeys', () => {
       given('gateway=192.0.2.1'),
       ['ipv4.route1'],
     ],
-    [given('route1_options=src=192.0.2.5'), given(), []],
+    [
+      given('route1=10.0.0.0/8,192.0.2.1', 'route1_options=table:100'),
+      given('route1=10.0.0.0/8,192.0.2.1'),
+      ['ipv4.route1_options'],
+    ],
+    [
+      given('route1=10.0.0.0/8', 'route1_options=mtu=1400,table=100,bogus=1,cwnd=9'),
+      given('route1=10.0.0.0/8', 'route1_options=mtu=1400,table=100'),
+      ['ipv4.route1_options'],
+    ],
+    [
+      given('route2=10.0.0.0/8', 'route2_options=table=100', 'route3_options=table=100'),
+      given('route1=10.0.0.0/8', 'route1_options=table=100'),
+      ['ipv4.route3_options'],
+    ],
+    [
+      given('routes5=10.0.0.0/8', 'routes5_options=,table= 0100,lock-mtu=Yes,mtu=1,onlink=1,'),
+      given('route1=10.0.0.0/8', 'route1_options=lock-mtu=true,mtu=1,onlink=true,table=100'),
+      [],
+    ],
+    [
+      given('routing-rule1=from 192.0.2.0/24 table 100', 'routing-rule2=priority 0x5 table 7'),
+      given('routing-rule1=priority 5 from 0.0.0.0/0 table 7'),
+      ['ipv4.routing-rule1'],
+    ],
+    [
+      given('routing-rule1=priority 5 from all table 7', 'routing-rule2=priority 5 table isp'),
+      given('routing-rule1=priority 5 from 0.0.0.0/0 table 7'),
+      ['ipv4.routing-rule1', 'ipv4.routing-rule2'],
+    ],
+    [
+      given('routing-rule0=pref 010 to 192.0.2.0/24 lookup main', 'routing-rule=', 'route-table=0'),
+      given('routing-rule1=priority 8 to 192.0.2.0/24 table 254'),
+      [],
+    ],
+    [
+      given('routing-rule1=priority 5 table 7').replace('ipv4', 'ipv6'),
+      given('routing-rule1=priority 5 from 0.0.0.0/0 table 7'),
+      ['ipv6.routing-rule1'],
+    ],
+    [given('route-table=main'), given(), ['ipv4.route-table']],
+    [given('route-table=0x64'), given('route-table=100'), []],
     [
       `${eth0}[802-3-ethernet]\nmac-address=52:54:00:AB:00:01\n`,
       `${eth0}[ethernet]\nmac-address=52:54:00:ab:00:01\n`,
@@ -149,6 +190,15 @@ describe('droppedKeys', () => {
     ],
     [`${eth0}[ethernet]\nmac-address=52\n`, eth0, []],
     [`${eth0}[ethernet]\nmac-address=52:54\n`, eth0, ['ethernet.mac-address']],
+    [
+      `${eth0}[ethernet]\nmac-address=52-54-0-ab-0-1\n`,
+      `${eth0}[ethernet]\nmac-address=52:54:00:AB:00:01\n`,
+      [],
+    ],
+    [`${eth0}[infiniband]\nmac-address=80:00:zz\n`, eth0, ['infiniband.mac-address']],
+    [`${eth0}[bridge]\nmac-address=52:54:zz\n`, eth0, ['bridge.mac-address']],
+    [`${eth0}[bridge-port]\nvlans=1-5 pvid,7\n`, given(), ['bridge-port.vlans']],
+    [`${eth0}[bridge]\nvlans=7, 3-4,\n`, `${eth0}[bridge]\nvlans=3-4,7\n`, []],
   ])('compares %j with %j', (wanted, read, dropped) => {
     expect(droppedKeys(wanted, read)).toEqual(dropped);
   });

@@ -67,12 +67,13 @@ function readKeyfile(name: string, text: string): Connection | { readonly proble
 
 /** Keys whose unreadable values NetworkManager drops instead of refusing the file. */
 const addressKey =
-  /^(?:(ipv[46])\.(?:(address|route)(?:es|s)?\d*|dns|gateway)|ethernet\.(?:cloned-)?mac-address)$/;
+  /^(?:(ipv[46])\.(?:(address|route)(?:es|s)?\d*|dns|gateway)|(?:ethernet|infiniband|bridge)\.(?:cloned-)?mac-address)$/;
 
 /**
  * The keys of a keyfile whose value NetworkManager accepted only in part or not at all: an address,
- * a route, a DNS server or a hardware address that it did not understand, and a VLAN without its
- * id, which it takes for VLAN 0.
+ * a route or its options, a routing rule, a table, a DNS server, a hardware address or a VLAN of a
+ * bridge that it did not understand, and a VLAN without its id, which it takes for VLAN 0. `nmcli
+ * --offline` warns of none of them (NetworkManager 1.52).
  * @param read the connection as NetworkManager writes it after it read the file
  */
 export function droppedKeys(given: string, read: string): readonly string[] {
@@ -82,7 +83,10 @@ export function droppedKeys(given: string, read: string): readonly string[] {
     const known = new Set(those.flatMap(([, other]) => other.words.flatMap(withoutPrefix)));
     return words.every((word) => known.has(word)) ? [] : [key];
   });
-  const values = new Map([...namedValues(read), ...namedValues(given)]);
+  const [own, other] = [namedValues(given), namedValues(read)];
+  dropped.push(...droppedOptions(own, other), ...droppedRules(own, other));
+  dropped.push(...[...own.keys()].filter((key) => isDropped(key, own, other)));
+  const values = new Map([...other, ...own]);
   const hasVlan = values.has('vlan') && values.get('connection.type') === 'vlan';
   return hasVlan && !/^\d+$/.test(values.get('vlan.id') ?? '') ? [...dropped, 'vlan.id'] : dropped;
 }
@@ -112,10 +116,90 @@ const addressesIn = (text: string): ReadonlyMap<string, Addresses> =>
 
 function oneSpelling(word: string): string {
   const [address = '', ...prefix] = word.toLowerCase().split('/');
-  return [canonicalAddress(address) ?? address, ...prefix].join('/');
+  return [canonicalAddress(address) ?? hardwareAddress(address), ...prefix].join('/');
 }
 
+/** A hardware address with two digits in each part, between colons. */
+const hardwareAddress = (text: string): string =>
+  /^[\da-f]{1,2}(?:[:-][\da-f]{1,2})+$/.test(text)
+    ? text.replaceAll('-', ':').replaceAll(/(?<![\da-f])[\da-f](?![\da-f])/g, '0$&')
+    : text;
+
 const withoutPrefix = (word: string): readonly string[] => [word, word.replace(/\/\d+$/, '')];
+
+/**
+ * The options of routes of which one was dropped, with those behind it, and options without a
+ * route. NetworkManager numbers routes from 1 and sorts their options.
+ */
+function droppedOptions(given: Values, read: Values): readonly string[] {
+  const known = new Set(optionsIn(read).flatMap(({ options }) => options));
+  return optionsIn(given)
+    .filter(({ route, options }) => options.some((one) => !given.has(route) || !known.has(one)))
+    .map(({ route }) => `${route}_options`);
+}
+
+interface RouteOptions {
+  /** The key of the route. */
+  readonly route: string;
+  /** Each with the section of the route, in one spelling. */
+  readonly options: readonly string[];
+}
+
+const optionsIn = (values: Values): readonly RouteOptions[] =>
+  [...values].flatMap(([key, value]) => {
+    const [, route, section = ''] = /^((ipv[46])\.routes?\d*)_options$/.exec(key) ?? [];
+    if (route === undefined) return [];
+    const options = value.split(',').filter((option) => option !== '');
+    return [{ route, options: options.map((option) => `${section} ${oneOption(option)}`) }];
+  });
+
+/** `NAME=VALUE` in one spelling; a blank in the name makes it another name. */
+function oneOption(option: string): string {
+  const [, name = option, value = ''] = /^([^=]*=)\s*(.*?)\s*$/.exec(option) ?? [];
+  const word = value
+    .toLowerCase()
+    .replace(/^(?:true|yes|on)$/, '1')
+    .replace(/^(?:false|no|off)$/, '0')
+    .replace(/^\+?0*(?=\d+$)/, '');
+  return `${name}${oneSpelling(word)}`;
+}
+
+/**
+ * The routing rules that were dropped. NetworkManager writes rules in other words and with other
+ * numbers: they are counted, and named by their priorities, which each must have.
+ */
+function droppedRules(given: Values, read: Values): readonly string[] {
+  const taken = rulesIn(read);
+  return [...rulesIn(given)].flatMap(([section, rules]) => {
+    const known = taken.get(section) ?? [];
+    if (known.length >= rules.length) return [];
+    const priorities = new Set(known.map(priorityOf));
+    const dropped = rules.filter((rule) => !priorities.has(priorityOf(rule)));
+    return (dropped.length > 0 ? dropped : rules).map(([key]) => key);
+  });
+}
+
+type Rule = readonly [key: string, value: string];
+
+const rulesIn = (values: Values): ReadonlyMap<string, readonly Rule[]> =>
+  Map.groupBy(
+    [...values].filter(([key, value]) => /^ipv[46]\.routing-rule\d*$/.test(key) && value !== ''),
+    ([key]) => key.slice(0, 'ipv4'.length),
+  );
+
+const priorityOf = ([, rule]: Rule): number =>
+  Number(/\b(?:priority|pref|preference|order)\s+(\S+)/.exec(rule)?.[1]);
+
+/** Whether a table other than 0, the default, or a VLAN of a bridge was dropped. */
+function isDropped(key: string, given: Values, read: Values): boolean {
+  const [wanted, taken] = [given, read].map((values) => values.get(key) ?? '');
+  if (/^ipv[46]\.route-table$/.test(key)) return taken === '' && !/^0*$/.test(wanted ?? '');
+  if (!/^bridge(?:-port)?\.vlans$/.test(key)) return false;
+  const [many = 0, few = 0] = [wanted, taken].map(
+    (list = '') => list.split(',').filter((vlan) => vlan.trim() !== '').length,
+  );
+  return few < many;
+}
 
 /** The values of a keyfile, with the current names of sections that have an older name. */
 const namedValues = (text: string): Values => {

@@ -46,6 +46,9 @@ async function check(files: Readonly<Record<string, string>>): Promise<readonly 
 const eno1 = '[connection]\nid=a\ntype=ethernet\ninterface-name=eno1\n';
 const v4 = (...lines: readonly string[]): string =>
   `${eno1}[ipv4]\nmethod=manual\n${lines.join('\n')}\n`;
+const route = 'route1=198.51.100.0/24,192.0.2.254';
+const infiniband = '[connection]\nid=i\ntype=infiniband\n[infiniband]\ntransport-mode=datagram\n';
+const bridge = '[connection]\nid=b\ntype=bridge\ninterface-name=br0\n[bridge]\n';
 const vlan = '[connection]\nid=v\ntype=vlan\ninterface-name=eno1.7\n[vlan]\nparent=eno1\n';
 
 it.each([
@@ -56,6 +59,28 @@ it.each([
     'invalid connection type',
   ],
   ['a VLAN without a parent', vlan.replace('parent=eno1', 'id=7'), 'vlan.parent'],
+  ['route options with a colon', v4(route, 'route1_options=table:100'), 'ipv4.route1_options'],
+  [
+    'route options of which it knows the first',
+    v4(route, 'route1_options=table=100,via=192.0.2.1,mtu=1400'),
+    'ipv4.route1_options',
+  ],
+  [
+    'a routing rule without a priority',
+    v4(
+      route,
+      'routing-rule1=from 192.0.2.0/24 table 100',
+      'routing-rule2=priority 6 from all table 100',
+    ),
+    'takes ipv4.routing-rule1 in part',
+  ],
+  ['a table by its name', v4(route, 'route-table=main'), 'ipv4.route-table'],
+  [
+    'a short hardware address of InfiniBand',
+    `${infiniband}mac-address=80:00:zz\n`,
+    'infiniband.mac-address',
+  ],
+  ['a range of VLANs as PVID', `${bridge}vlans=1-5 pvid,7\n`, 'bridge.vlans'],
 ])('are refused with %s', async (_, text, what) => {
   await expect(check({ 'a.nmconnection': text })).rejects.toMatchObject({
     code: 'network.bad-keyfile',
@@ -73,6 +98,34 @@ it.each([
     `${eno1}[ipv6]\nmethod=manual\naddress1=2001:DB8::0005/64,fe80::1\nroute1=2001:db8:1::/48,::,5\ndns=2001:DB8::53\n`,
   ],
   ['a VLAN', `${vlan}id=7\n`],
+  [
+    'route options in other spelling and order',
+    v4(
+      'route5=198.51.101.0/24,192.0.2.254',
+      'route5_options=,table= 0100,onlink=1,lock-mtu=Yes,mtu=1400,src=192.0.2.21,tos=16,weight=5,',
+      route,
+      'route1_options=type=unicast,scope=0,cwnd=+20,quickack=off',
+      'routes2=203.0.113.0/24',
+      'routes2_options=table=0',
+    ),
+  ],
+  [
+    'options of an IPv6 route',
+    `${eno1}[ipv6]\nmethod=auto\nroute1=2001:DB8:1::/48,2001:DB8::0001\nroute1_options=src=2001:DB8::0005,from=2001:DB8::/32\n`,
+  ],
+  [
+    'routing rules in other spelling and order',
+    v4(
+      route,
+      'routing-rule7=priority 0x10 from 192.0.2.0/24 lookup main',
+      'routing-rule2=not pref 010 to 10.0.0.0/8 fwmark 0x5/7 iif eno1 blackhole',
+      'routing-rule=priority 5 from all table 100 suppress_prefixlength 0',
+      'routing-rule0=priority 5 from all table 100 suppress_prefixlength 0',
+      'route-table=0x64',
+    ),
+  ],
+  ['hardware addresses in other spelling', `${eno1}[ethernet]\nmac-address=52-54-0-ab-0-1\n`],
+  ['VLANs of a bridge in another order', `${bridge}vlans=7 untagged pvid, 3-4,\n`],
 ])('are accepted with %s', async (_, text) => {
   expect(await check({ 'a.nmconnection': text })).toEqual([]);
 });
