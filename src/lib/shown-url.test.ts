@@ -78,6 +78,19 @@ it('finds the secrets of URLs and kernel arguments in a command line', () => {
 });
 
 it.each([
+  ['ip=dhcp rd.iscsi.password=s3cret', ['s3cret']],
+  ['console=ttyS0\nrd.iscsi.password=s3cret quiet', ['s3cret']],
+  ['--firstboot-args=rd.iscsi.password=s3cret', ['s3cret']],
+  ['--firstboot-args=ip=dhcp my_token=s3cret', ['s3cret']],
+  ['--append-karg="rd.iscsi.password=s3cret"', ['s3cret']],
+  ['quiet inst.rootpw="s3cret with blanks" ro', ['s3cret with blanks']],
+  ['ip=dhcp netroot=iscsi:u:s3cret@192.0.2.1::3260::iqn:disk ro', ['u:s3cret']],
+  ['rootpw="" --token-file=/a/b password', []],
+])('finds in the kernel arguments %j the secrets %j', (line, hidden) => {
+  expect(hiddenInWords([line])).toEqual(hidden);
+});
+
+it.each([
   [`http://u:s3'cret@h`, [`u:s3'cret`, `s3'cret`]],
   ['http:///u:s3cret@h', ['u:s3cret', 's3cret']],
   ['http://u:s3%40cret@h', ['u:s3%40cret', 's3%40cret', 's3@cret']],
@@ -90,6 +103,7 @@ it.each([
     'systemd.set_credential=passwd.hashed-password.root:$6$salt$hidden',
     'systemd.set_credential=***',
   ],
+  ['--firstboot-args=rd.iscsi.password=hidden', '--firstboot-args=rd.iscsi.password=***'],
   ['a systemd.set_credential_binary=x:aGlkZGVu b', 'a systemd.set_credential_binary=*** b'],
   ['rootpw=hidden quiet', 'rootpw=*** quiet'],
   ['inst.rootpw="hidden with blanks" quiet', 'inst.rootpw=*** quiet'],

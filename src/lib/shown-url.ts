@@ -109,28 +109,30 @@ export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
 /**
  * Kernel arguments that hold a password: for iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and
  * user and password in `netroot=iscsi:`), systemd (systemd.system-credentials(7)) and anaconda, and
- * any argument with such a name.
+ * any argument with such a name. An option of coreos-installer may hold several, and may be in one
+ * word with them.
  */
 const secretArgument =
-  /^(?:--append-karg=)?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64}=(?<value>.+)|netroot=iscsi:(?<user>[^@]+)@.*)$/is;
+  /(?<!\S)(?:--[\w-]+=)?["']?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64}=(?<value>"[^"]*"|'[^']*'|\S+)|netroot=iscsi:(?<user>[^@\s]+)@)/gi;
 
 /** The same arguments with a value in quotes, which may have blanks. */
 const quotedArgument =
   /((?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64})=(?:"[^"]*"|'[^']*')/gi;
 
-const secretInArgument = (word: string): string | undefined => {
-  const { value, user } = secretArgument.exec(word)?.groups ?? {};
-  return value ?? user;
-};
+/** Their values without quotes. */
+const secretsInArguments = (text: string): readonly string[] =>
+  [...text.matchAll(secretArgument)]
+    .map(({ groups: { value, user } = {} }) => (value ?? user ?? '').replaceAll(/^["']|["']$/g, ''))
+    .filter((secret) => secret !== '');
 
 function shownArgument(word: string): string {
-  const secret = secretInArgument(word);
+  const [secret] = secretsInArguments(word);
   return secret === undefined ? word : word.replace(secret, () => MASK);
 }
 
 /** The secret parts of some words: of URLs, and of kernel arguments. */
 export const hiddenInWords = (words: readonly string[]): readonly string[] => [
-  ...words.flatMap((word) => secretInArgument(word) ?? []),
+  ...words.flatMap(secretsInArguments),
   ...words.flatMap((word) => word.match(addresses) ?? []).flatMap(hiddenIn),
 ];
 
