@@ -68,6 +68,14 @@ describe('readValue', () => {
     ['image.stream', 'stable', /URL of a stream's JSON, https:\/\/\S+\/stable\.json/],
     ['service.url', 'http://fd00::5:8090', /brackets: http:\/\/\[fd00::5\]:8090/],
     ['proxy.http', 'http://u:p@fd00::5:8090', /in brackets/],
+    [
+      'service.url',
+      'http://192.168.010.005:8090',
+      /^write the four decimal numbers of the address/,
+    ],
+    ['service.url', 'http://10.1:8090', /zeros: http:\/\/192\.0\.2\.5:8090/],
+    ['proxy.https', 'http://u:p@3232235777:3128', /four decimal numbers/],
+    ['image.stream', 'https://0xa.0.0.1/s.json', /four decimal numbers/],
     ['service.url', 'http://host:1:2', /^write http:\/\/HOST:PORT or/],
   ])('hints at a valid value for %s in place of %j', (key, text, hint) => {
     expect(refusalOf(key, text)).toMatchObject({
@@ -132,6 +140,7 @@ describe('readValue', () => {
     ['service.url', 'http://user:hidden hidden@host'],
     ['proxy.http', 'user:hidden@hidden@proxy.example:3128'],
     ['proxy.http', 'user:hidden/hidden@proxy.example:3128'],
+    ['proxy.http', 'http://user:hidden@192.168.1:3128'],
   ])('does not repeat the password of the invalid %s %s', (key, text) => {
     expect(refusalOf(key, text)).toMatchObject({
       message: expect.not.stringContaining('hidden') as string,
@@ -143,6 +152,8 @@ describe('readValue', () => {
     ['service.url', 'https://api.example/a?b=c'],
     ['service.url', 'https://user:p%40ss%23w@api.example:6443/prefix'],
     ['proxy.http', 'http://user@proxy.example'],
+    ['service.url', 'http://192.168.10.5:8090'],
+    ['service.url', 'http://[::ffff:192.0.2.1]:8090'],
     ['image.url', 'https://mirror.example/os@sha256:0?mail=a@b.example'],
     ['ignition.url', 'https://user:p%3F@mirror.example/a%40b'],
     ['image.stream', '/opt/stream@1.json'],

@@ -1,5 +1,6 @@
 import { readDiskHints } from '../settings/disk-hints.ts';
 import { type ImageMirrors, mirrorProblem } from '../settings/image-mirrors.ts';
+import { addressReadFrom } from '../lib/address.ts';
 import { jsonIn } from '../lib/json.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
 import { readWriterArgs, savingOption } from '../settings/writer-args.ts';
@@ -161,10 +162,18 @@ function urlProblem(key: SettingKey, text: string): Problem | undefined {
       what: 'the user or the password of the URL has a % that begins no escape',
       write: '%25 for a percent sign',
     };
+  const shown = text.includes('@') ? 'the text' : quoted(text);
+  const address = addressReadFrom(text);
+  if (address !== undefined)
+    return {
+      what: `${shown} leads to ${address}`,
+      write:
+        'the four decimal numbers of the address, without leading zeros: http://192.0.2.5:8090 for example',
+    };
   if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return undefined;
   const isBareIpv6 = /^https?:\/\/(?:[^@/]*@)?[\da-f]*:[\da-f:.]*:/i.test(text);
   return {
-    what: `${text.includes('@') ? 'the text' : quoted(text)} is not an http(s) URL`,
+    what: `${shown} is not an http(s) URL`,
     write: isBareIpv6
       ? 'the IPv6 address in brackets: http://[fd00::5]:8090 for example'
       : 'http://HOST:PORT or https://HOST:PORT',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { canonicalAddress, hostInUrl, isWithin } from './address.ts';
+import { addressReadFrom, canonicalAddress, hostInUrl, isWithin } from './address.ts';
 
 it.each([
   ['192.168.126.12', '192.168.126.12'],
@@ -54,4 +54,18 @@ it.each([
   ['inventory.example:8443', 'inventory.example:8443'],
 ])('writes %s into a URL as %s', (host, written) => {
   expect(hostInUrl(host)).toBe(written);
+});
+
+it.each([
+  ['http://192.168.010.005:8090', '192.168.8.5'],
+  ['http://10.1:8090', '10.0.0.1'],
+  ['http://u:p@3232235777:3128', '192.168.1.1'],
+  ['https://0xa.0.0.1/path', '10.0.0.1'],
+  ['http://192.168.10.5:8090', undefined],
+  ['http://192.168.10.5.', undefined],
+  ['http://[::ffff:192.0.2.1]', undefined],
+  ['http://10.example', undefined],
+  ['10.1', undefined],
+])('reads from the URL %s the address %s', (url, address) => {
+  expect(addressReadFrom(url)).toBe(address);
 });

@@ -29,6 +29,16 @@ function canonicalV6(address: string): string | undefined {
     .join('.');
 }
 
+/**
+ * The IPv4 address that a URL leads to where its text has it in another form: with a leading zero,
+ * which makes a number octal, with fewer numbers, or as one (WHATWG URL, "IPv4 parser"). The text
+ * means another machine then, or is mistyped. Otherwise undefined.
+ */
+export function addressReadFrom(url: string): string | undefined {
+  const host = URL.parse(url)?.hostname ?? '';
+  return canonicalV4(host) === undefined || url.includes(host) ? undefined : host;
+}
+
 /** A name or an address in the form of a URL: IPv6 in brackets (RFC 3986, 3.2.2). */
 export const hostInUrl = (host: string): string =>
   host.includes(':') && canonicalAddress(host) !== undefined ? `[${host}]` : host;

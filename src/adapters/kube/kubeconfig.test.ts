@@ -107,6 +107,8 @@ users:
     ['a missing current context', { current: 'gone' }],
     ['a current context without its cluster', { current: 'other' }],
     ['an invalid server URL', { cluster: { server: 'ftp:x secret-key' } }],
+    ['a server by an octal address', { cluster: { server: 'https://192.168.010.5/secret-key' } }],
+    ['a proxy by a short address', { cluster: { 'proxy-url': 'http://u:secret-key@10.1:3128' } }],
     ['no server', { cluster: { server: '' } }],
     ['a reference to a CA file', { cluster: { 'certificate-authority': '/ca' } }],
     ['a reference to a key file', { user: { 'client-key': '/key' } }],

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { addressReadFrom } from '../../lib/address.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 import { Secret } from '../../model/secret.ts';
@@ -80,6 +81,7 @@ export function readKubeconfig(text: string): ClusterAccess {
     throw bad('the server of its cluster is not a URL');
   if (url.username + url.password !== '')
     throw bad('the server of its cluster has a user in it; give username and password instead');
+  refuseMisread('the server of its cluster', cluster.server);
   const ca = cluster['certificate-authority-data'];
   const certificate = user['client-certificate-data'];
   const key = user['client-key-data'];
@@ -128,8 +130,17 @@ function refuseFiles(given: Partial<Current['cluster'] & Current['user']>): void
   }
 }
 
+function refuseMisread(what: string, url: string): void {
+  const address = addressReadFrom(url);
+  if (address !== undefined)
+    throw bad(
+      `${what} leads to ${address}; write the four decimal numbers of the address, without leading zeros`,
+    );
+}
+
 function proxyIn({ 'proxy-url': url }: Current['cluster']): SecretUrl | undefined {
   if (!url) return undefined;
+  refuseMisread('its proxy-url', url);
   if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return new SecretUrl(url);
   throw bad('its proxy-url is not the URL of a proxy by http or https; others are not used');
 }

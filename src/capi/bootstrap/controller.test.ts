@@ -183,6 +183,11 @@ describe('the bootstrap provider', () => {
       'InventoryUnknown',
     ],
     [
+      'an inventory by an octal address',
+      { inventory: { mode: 'External', url: 'https://192.168.010.5', clusterId: 'c' } },
+      'InventoryUnknown',
+    ],
+    [
       'an Ignition over the size limit in bytes',
       { ignitionConfigOverride: largeIgnition, additionalTrustBundle: 'a'.repeat(262_144) },
       'IgnitionTooLarge',

@@ -1,4 +1,5 @@
 import { secrets as secretKind } from '../../kube/kinds.ts';
+import { addressReadFrom } from '../../lib/address.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import { partOf } from '../../kube/object.ts';
 import { keyfileProblems } from '../../settings/keyfiles.ts';
@@ -112,6 +113,9 @@ async function externalInventory(reading: Reading) {
   // The definition of the config requires all but `infraEnvId`.
   const { url = '', tokenSecretRef, clusterId = '', infraEnvId } = config.spec.inventory ?? {};
   if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
+  const address = addressReadFrom(url);
+  if (address !== undefined)
+    throw new Missing('InventoryUnknown', `inventory.url leads to ${address}`);
   return {
     inventoryUrl: url,
     token: await required(reading, tokenSecretRef?.name ?? '', 'token', 'InventoryTokenNotFound'),
