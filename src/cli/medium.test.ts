@@ -97,7 +97,7 @@ describe('mediumOf', () => {
 disk: { device: /dev/sda }
 service: { url: "https://assisted.example.com", caFile: ca.pem, tokenFile: token }
 cluster: { id: c, hostId: h }
-proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example.com }
+proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example.com 192.0.2.0/24 }
 `),
       texts: new Map([
         ['service.caFile', authority],
@@ -116,7 +116,7 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
     expect(unit).toContain('EnvironmentFile=/etc/bootwright/proxy.env\n');
     expect(unit).not.toMatch(/planted/);
     expect(text('/etc/bootwright/proxy.env')).toBe(
-      'HTTPS_PROXY="http://user:planted-proxy@proxy.example.com:3128"\nNO_PROXY=".example.com"\n',
+      'HTTPS_PROXY="http://user:planted-proxy@proxy.example.com:3128"\nNO_PROXY=".example.com,192.0.2.0/24"\n',
     );
     expect(text('/etc/pki/ca-trust/source/anchors/bootwright.crt')).toBe(`${authority}\n`);
     expect(text('/etc/bootwright/service-ca.crt')).toBe(authority);

@@ -1,3 +1,4 @@
+import { exceptionsIn } from '../lib/proxies.ts';
 import { embeddedFile, PULL_SECRET_PATH } from './resource.ts';
 import type { Config } from './types.ts';
 
@@ -69,9 +70,10 @@ const liveFiles = (agent: LiveAgent): readonly LiveFile[] => [
  * the container.
  */
 function proxyVariables({ proxy = {} }: LiveAgent): string | undefined {
-  const lines = Object.entries(proxy).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [`${name}=${quoted(value)}\n`],
-  );
+  const lines = Object.entries(proxy).flatMap(([name, value = '']) => {
+    const written = name === 'NO_PROXY' ? exceptionsIn(value).join(',') : value;
+    return written === '' ? [] : [`${name}=${quoted(written)}\n`];
+  });
   return lines.length === 0 ? undefined : lines.join('');
 }
 

@@ -8,7 +8,7 @@ export interface Proxies {
   readonly http: string;
   /** For https:// URLs. */
   readonly https: string;
-  /** Addresses without a proxy, comma separated. */
+  /** Addresses without a proxy, between commas or blanks. */
   readonly no: string;
 }
 
@@ -22,8 +22,15 @@ export const revealedProxies = ({ http, https, no }: ProxySettings): Proxies => 
   no,
 });
 
+/**
+ * The addresses without a proxy. For commands they are joined by commas: Go's programs do not split
+ * at a blank (golang.org/x/net/http/httpproxy).
+ */
+export const exceptionsIn = (no: string): readonly string[] =>
+  no.split(/[\s,]+/).filter((entry) => entry !== '');
+
 /** The machine itself is never reached through a proxy: the image relay listens there. */
-const itself = '127.0.0.1,localhost';
+const itself = ['127.0.0.1', 'localhost'];
 
 /**
  * Environment variables of the proxies for commands on the host, in both cases: programs differ in
@@ -31,9 +38,9 @@ const itself = '127.0.0.1,localhost';
  */
 export function proxyEnv({ http, https, no }: Proxies): Readonly<Record<string, string>> {
   if (http === '' && https === '') return {};
-  const isForNone = no.split(',').some((entry) => entry.trim() === '*');
-  const exceptions = no === '' ? itself : `${no},${itself}`;
-  const values = { http_proxy: http, https_proxy: https, no_proxy: isForNone ? '*' : exceptions };
+  const entries = exceptionsIn(no);
+  const exceptions = entries.includes('*') ? '*' : [...entries, ...itself].join(',');
+  const values = { http_proxy: http, https_proxy: https, no_proxy: exceptions };
   return Object.fromEntries(
     Object.entries(values)
       .filter(([, value]) => value !== '')

@@ -15,8 +15,18 @@ it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
     },
   ],
   [
+    'a list with commas alone, as Go splits at nothing else',
+    { http: 'http://p.example', no: '.svc 10.0.0.0/8,\n , api.example\t' },
+    {
+      http_proxy: 'http://p.example',
+      HTTP_PROXY: 'http://p.example',
+      no_proxy: '.svc,10.0.0.0/8,api.example,127.0.0.1,localhost',
+      NO_PROXY: '.svc,10.0.0.0/8,api.example,127.0.0.1,localhost',
+    },
+  ],
+  [
     'only a star in no_proxy, as curl expects',
-    { https: 'http://p.example', no: '.svc, *' },
+    { https: 'http://p.example', no: '.svc *' },
     {
       https_proxy: 'http://p.example',
       HTTPS_PROXY: 'http://p.example',

@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { canonicalAddress, isInBlock } from '../../lib/address.ts';
-import type { Proxies } from '../../lib/proxies.ts';
+import { exceptionsIn, type Proxies } from '../../lib/proxies.ts';
 
 /** The proxy for a URL; undefined for a direct connection. */
 export function proxyFor(url: URL, proxies: Proxies): string | undefined {
@@ -22,7 +22,7 @@ function needsNoProxy(url: URL, list: string): boolean {
     port: url.port || (url.protocol === 'https:' ? '443' : '80'),
   };
   if (name === 'localhost' || /^(?:127\.|::1$)/.test(target.address ?? '')) return true;
-  return list.split(/[\s,]+/).some((entry) => entry !== '' && isNamedBy(entry, target));
+  return exceptionsIn(list).some((entry) => isNamedBy(entry, target));
 }
 
 /** A host without the brackets of IPv6 and the final dot of a fully qualified name. */
