@@ -53,6 +53,23 @@ describe('parseYaml', () => {
     expect(valueOf(doubled(40))).toBeNull();
   });
 
+  it('accepts aliases that expand a text to 3 MiB, and longer texts without aliases', () => {
+    const repeated = (text: string, times: number) =>
+      problemsOf(`a: &a ${text}\nb: [${'*a, '.repeat(times)}]`);
+    expect(repeated('x'.repeat(4096), 700)).toEqual([]);
+    expect(repeated('x'.repeat(4096), 800)).toEqual(['RESOURCE_EXHAUSTION']);
+    expect(problemsOf(`? &a ${'x'.repeat(900_000)}\n: [{*a : 1}, {*a : 1}]`)).toEqual([]);
+    expect(problemsOf(`? &a ${'x'.repeat(900_000)}\n: [${'{*a : 1},'.repeat(3)}]`)).toEqual([
+      'RESOURCE_EXHAUSTION',
+    ]);
+    expect(problemsOf(`a: ${'x'.repeat(4 * 1024 * 1024)}`)).toEqual([]);
+  });
+
+  it('reads a binary value as Go does, as a string', () => {
+    const document = parseYaml('a: !!binary eMOkeA==', { version: '1.1' });
+    expect([document.warnings, document.errors, document.toJS()]).toEqual([[], [], { a: 'xäx' }]);
+  });
+
   it.each(['[', '{', '{a: ', '- ', '? ', '[{', '- - [', ' a: {'])(
     'refuses a repeated %j where it is nested too deeply',
     (part) => {

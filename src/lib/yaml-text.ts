@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import {
   Composer,
   CST,
@@ -45,6 +46,9 @@ const longest = 16 * 1024 * 1024;
  */
 const mostTokens = 200_000;
 
+/** Maximum length that aliases may expand a shorter text to: that of an object of a cluster. */
+const mostExpanded = 3 * 1024 * 1024;
+
 /**
  * The only document of a YAML text; a second document is an error of the first.
  * @see parseYamlStream about errors
@@ -91,7 +95,7 @@ export function parseYamlStream(
       // The text after the colon comes from the input, and may be anything.
       for (const error of document.errors)
         error.message = error.message.replace(/(?<=\w): .*$/s, '');
-      document.errors.push(...contentErrors(document, hasAliases));
+      document.errors.push(...contentErrors(document, hasAliases, text.length));
       const { yaml } = document.directives;
       if (rest.version === '1.1' && yaml.version !== '1.1')
         document.errors.push(
@@ -114,6 +118,12 @@ const goInteger: ScalarTag = {
   },
 };
 
+/** Go reads it as a string. As bytes, each would become a member of an object in JSON. */
+const goBinary: ScalarTag = {
+  tag: 'tag:yaml.org,2002:binary',
+  resolve: (text) => Buffer.from(text, 'base64').toString(),
+};
+
 /** YAML 1.1 reads `.` and `e1` as numbers, and Go's reader refuses numbers that are too large. */
 const isGoFloat = (text: string): boolean =>
   /^[-+]?\.?\d/.test(text) && Number.isFinite(Number.parseFloat(text.replaceAll('_', '')));
@@ -124,6 +134,7 @@ const asGo = (all: Tags): Tags => [
     if (typeof tag === 'string') return tag;
     // Go reads times as strings, also base-60 numbers.
     if (tag.format === 'TIME' || tag.tag.endsWith(':timestamp')) return [];
+    if (tag.tag.endsWith(':binary')) return goBinary;
     return tag.tag.endsWith(':float') ? floatAsGo(tag as ScalarTag) : tag;
   }),
 ];
@@ -188,11 +199,17 @@ function keyFinding(token: CST.Token): Finding | undefined {
 
 /**
  * Errors of keys and aliases. Replaces a refused alias by null, so that no later reader follows it.
+ * @param length of the whole text
  */
-function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly YAMLParseError[] {
+function contentErrors(
+  document: Document.Parsed,
+  hasAliases: boolean,
+  length: number,
+): readonly YAMLParseError[] {
   const errors: YAMLParseError[] = [];
   const anchors = new Map<string, Node>();
-  const values = valueCounter();
+  const values = sumOf(() => 1);
+  const characters = sumOf((node) => (isScalar(node) ? String(node.value).length : 0));
   const withAnchor = (_: unknown, node: Node): void => {
     if ('anchor' in node && node.anchor) anchors.set(node.anchor, node);
   };
@@ -204,6 +221,7 @@ function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly
         : 'aliases are not taken: write the value out';
       if (problem === undefined) {
         values.follow(alias, target);
+        characters.follow(alias, target);
         return undefined;
       }
       errors.push(errorAt(alias.range?.[0] ?? 0, 'BAD_ALIAS', problem));
@@ -226,8 +244,10 @@ function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly
       }
     },
   });
-  if (values.in(document.contents) > mostTokens) {
-    errors.push(errorAt(0, 'RESOURCE_EXHAUSTION', 'its aliases stand for too many values'));
+  const isTooLong = characters.in(document.contents) > Math.max(length, mostExpanded);
+  if (isTooLong || values.in(document.contents) > mostTokens) {
+    const what = isTooLong ? 'too much text' : 'too many values';
+    errors.push(errorAt(0, 'RESOURCE_EXHAUSTION', `its aliases stand for ${what}`));
     document.contents = null;
   }
   return errors;
@@ -238,22 +258,22 @@ const aliasProblem = (target: Node | undefined, path: readonly unknown[]): strin
   return path.includes(target) ? 'the alias contains itself' : undefined;
 };
 
-/** Counts the values of nodes with aliases followed; an alias comes after its anchor. */
-function valueCounter() {
+/** Sums a size of nodes with aliases followed; an alias comes after its anchor. */
+function sumOf(sizeOf: (node: unknown) => number) {
   const known = new Map<unknown, number>();
-  const valuesIn = (node: unknown): number => {
+  const sumIn = (node: unknown): number => {
     const before = known.get(node);
     if (before !== undefined) return before;
     const pair = isPair(node) ? [node.key, node.value] : [];
     const below: readonly unknown[] = isCollection(node) ? node.items : pair;
-    const sum = below.reduce<number>((total, one) => total + valuesIn(one), 1);
+    const sum = below.reduce<number>((total, one) => total + sumIn(one), sizeOf(node));
     known.set(node, sum);
     return sum;
   };
   const follow = (alias: Node, target: Node | undefined): void => {
-    known.set(alias, valuesIn(target));
+    known.set(alias, sumIn(target));
   };
-  return { in: valuesIn, follow };
+  return { in: sumIn, follow };
 }
 
 const errorAt = (offset: number, code: YAMLParseError['code'], message: string): YAMLParseError =>
