@@ -26,20 +26,24 @@ describe('a manifest', () => {
     expect(decodeManifest(`${text}\n`)).toEqual({ objects: [objectOf('a')] });
   });
 
+  it('is read as oc reads it: YAML 1.1 with aliases', () => {
+    const text = `${yaml('a')}data: &a {mode: 0644, on: yes, no: "no"}\nmore: *a\n`;
+    const data = { mode: 420, true: true, false: 'no' };
+    const object = { ...objectOf('a'), data, more: data };
+    expect(decodeManifest(base64(text))).toEqual({ objects: [object] });
+  });
+
   it.each([
     ['invalid base64', 'kind: ConfigMap', 'it is not base64'],
     ['duplicate keys', base64('kind: a\nkind: b\n'), 'Map keys must be unique'],
-    [
-      'aliases',
-      base64('kind: &a b\napiVersion: *a\n'),
-      'aliases are not taken: write the value out',
-    ],
+    ['an alias without an anchor', base64('kind: *a\n'), 'the alias has no anchor before it'],
+    ['a merge of a text', base64('kind: a\n<<: b\n'), 'Merge sources must be maps or map aliases'],
     [
       'no name',
       base64('kind: a\napiVersion: v1\nmetadata: {}\n'),
       'an object has no apiVersion, kind or name',
     ],
-    ['a list', base64('- a\n'), 'an object has no apiVersion, kind or name'],
+    ['a list', base64('- a\n'), 'an object is expected, and this is a list'],
   ])('with %s is refused', (_, text, problem) => {
     expect(decodeManifest(text)).toEqual({ problem });
   });

@@ -7,8 +7,8 @@ import {
   type OlmObjects,
   type OlmOperator,
 } from '../../cluster/operators.ts';
+import { isSourceFinding, readDocuments } from '../../layering/api/source-object.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { parseYamlStream } from '../../lib/yaml-text.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
@@ -26,19 +26,20 @@ const Manifest = z.looseObject({
   metadata: z.looseObject({ name: z.string().min(1) }),
 });
 
-/** The objects of a manifest, YAML documents in base64, or the reason why it is skipped. */
+/**
+ * The objects of a manifest, YAML documents in base64 as `oc apply` reads them, or the reason why
+ * it is skipped.
+ */
 export function decodeManifest(
   base64: string,
 ): { readonly objects: readonly KubeObject[] } | { readonly problem: string } {
   const encoded = base64.replaceAll(/\s/g, '');
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return { problem: 'it is not base64' };
   const objects: KubeObject[] = [];
-  for (const document of parseYamlStream(Buffer.from(encoded, 'base64').toString('utf8'))) {
-    const [error] = document.errors;
-    if (error !== undefined) return { problem: error.message };
-    const content: unknown = document.toJS();
-    if (content === null || content === undefined) continue;
-    const object = Manifest.safeParse(content);
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  for (const document of readDocuments({ path: '', text })) {
+    if (isSourceFinding(document)) return { problem: document.message };
+    const object = Manifest.safeParse(document.value);
     if (!object.success) return { problem: 'an object has no apiVersion, kind or name' };
     objects.push(object.data);
   }
