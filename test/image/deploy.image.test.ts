@@ -57,7 +57,7 @@ async function expectMissingDisk(root: string, role: string): Promise<void> {
     store,
     `${withFiles(root)} code=0; ${program} install || code=$?; cat /opt/install-dir/journal.jsonl; exit $code`,
   );
-  expect(stderr).toMatch(/^failed: disk\.missing: .*wwn-0x5000c500a0b1c2d3/m);
+  expect(stderr).toMatch(/^failed: disk\.missing: .*YOUR-DISK/m);
   expect(stdout).toContain(`"role":"${role}"`);
   expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
 }
@@ -122,7 +122,7 @@ describe('the command that runs the image', () => {
       },
     );
     // The disk of the example does not exist.
-    const missing = 'disk.missing: /dev/disk/by-id/wwn-0x5000c500a0b1c2d3 is not a disk of this';
+    const missing = 'disk.missing: /dev/disk/by-id/YOUR-DISK is not a disk of this';
     const expected = [
       'Loaded image: localhost/bootwright:latest',
       '✓ configuration       complete for the role worker',

@@ -23,7 +23,8 @@ import { parseConfig } from '../../src/ignition/parse.ts';
 import { listen, openDoor, pair } from './network-site.ts';
 
 // The files of deploy/host/config for roles that no virtual machine starts with: each is the
-// unchanged configuration of a simulated host, in a network with the addresses that it names.
+// configuration of a simulated host, in a network with the addresses that it names. Only the disk is
+// another one.
 
 const configs = resolve(import.meta.dirname, '../../deploy/host/config');
 const seed = clusterSeed();
@@ -42,7 +43,7 @@ interface AgentRun {
  * with the test.
  */
 interface Site {
-  /** The file. */
+  /** The file, with the disk of this host. */
   readonly text: string;
   readonly machine: Machine;
   /** Everything of the host. */
@@ -50,11 +51,12 @@ interface Site {
 }
 
 async function openSite(name: string, sizeGiB = 120): Promise<Site> {
-  const text = readFileSync(join(configs, `${name}.yaml`), 'utf8');
+  const wwn = '0x5000c500a0b1c2d3';
+  const file = readFileSync(join(configs, `${name}.yaml`), 'utf8');
+  const text = file.replace('YOUR-DISK', `wwn-${wwn}`);
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-config-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const at = (path: string): string => join(folder, path);
-  const [wwn] = /(?<=by-id\/wwn-)\w+/.exec(text) ?? [];
   const plan = HostPlan.parse({
     name: 'b1',
     disks: [{ name: 'sda' }, { name: 'sdb', sizeGiB, wwn }],

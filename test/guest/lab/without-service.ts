@@ -26,7 +26,7 @@ const POLL_INTERVAL_MILLIS = 250;
 const hostname = 'network-0';
 const about = `A virtual machine starts from the network by deploy/pxe/boot.ipxe, gets deploy/host/install-worker.ign,
 and installs itself with deploy/host/config/worker.yaml: no service, and the files unchanged but for
-the digest of the image.`;
+the disk and the digest of the image.`;
 const config = resolve(import.meta.dirname, '../../../deploy/host/config/worker.yaml');
 
 /**

@@ -26,7 +26,7 @@ import { emulated } from '../rig/live-guest.ts';
 
 const run = promisify(execFile);
 
-/** Addresses and names that the files of `deploy` have as examples. */
+/** Addresses and names that the files of `deploy` have as examples, and the disk of the machines. */
 export const example = {
   subnet: '192.0.2',
   webServer: '192.0.2.10',
@@ -60,17 +60,20 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** An Ignition of `deploy` with the digest of the image in the configuration that it brings. */
-function withDigest(ignition: string, digest: string): string {
+/** An Ignition of `deploy` whose configuration names the disk and the digest of the image. */
+function withDiskAndDigest(ignition: string, digest: string): string {
   return ignition.replaceAll(/(?<=;base64,)[^"]+/g, (content) => {
     const text = gunzipSync(Buffer.from(content, 'base64')).toString();
-    return gzipSync(text.replace(/^( +sha256:) '0{64}'$/m, `$1 '${digest}'`)).toString('base64');
+    const config = text
+      .replace('YOUR-DISK', `wwn-${example.wwn}`)
+      .replace(/^( +sha256:) '0{64}'$/m, `$1 '${digest}'`);
+    return gzipSync(config).toString('base64');
   });
 }
 
 /**
- * Starts the servers, with the files of `deploy` under their names: unchanged but for the digest of
- * the image.
+ * Starts the servers, with the files of `deploy` under their names: unchanged but for the disk and
+ * the digest of the image.
  */
 export async function openNetworkSite(folder: string): Promise<NetworkSite> {
   const at = (name: string): string => join(folder, name);
@@ -89,7 +92,7 @@ export async function openNetworkSite(folder: string): Promise<NetworkSite> {
   for (const name of ['install-worker.ign', 'install-master.ign'])
     writeFileSync(
       at(name),
-      withDigest(readFileSync(join(deploy, 'host', name), 'utf8'), imageSha256),
+      withDiskAndDigest(readFileSync(join(deploy, 'host', name), 'utf8'), imageSha256),
     );
   const web = await serveFiles({
     ...Object.fromEntries(boot),
