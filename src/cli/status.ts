@@ -174,7 +174,7 @@ function stepLines(running: RunningStep, width: number, now: number): readonly s
   return [line, ' '.repeat(width + 2) + renderWait(wait, Math.max(0, now - wait.since))];
 }
 
-/** What is next on a host whose agent has ended. */
+/** The next action on a host whose agent has ended. */
 function nextLines({ state, cluster, code }: RunStatus, restart: Restart): readonly string[] {
   if (state === 'left the host') return ['the host starts from its disk'];
   const isOfService = cluster !== undefined;

@@ -124,7 +124,7 @@ export interface PageEnd {
   readonly isGood: boolean;
   readonly text: string;
   readonly details: readonly string[];
-  /** What to know beside the failure. */
+  /** Facts beside the failure. */
   readonly notes?: readonly string[] | undefined;
 }
 
