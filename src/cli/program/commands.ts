@@ -130,7 +130,7 @@ function addLint(program: ProgramCommand): void {
     .add(
       'lint',
       'check MachineConfigs, MachineOSConfigs and Ignition',
-      'Finds what an installation would refuse: what Ignition, the Machine Config Operator or a running node refuses, and what stays unchanged through every update of the cluster.',
+      'Finds what an installation would refuse: what Ignition, the Machine Config Operator or the Machine Config Daemon refuses.',
       'In a folder, other objects are passed over.',
     )
     .argument('<FILE|DIR...>', 'files, or folders with files')
@@ -333,7 +333,7 @@ function addRecords(program: ProgramCommand): void {
     .add(
       'collect',
       'collect the logs of this host',
-      'Writes the same logs as a failed install, for a host that hangs or whose agent is gone. It can run beside an agent, takes half a minute at most, and changes nothing but its own file. Secrets are masked.',
+      'Writes the same logs as a failed install, for a host that hangs or whose agent is gone. It can run beside an agent, takes two minutes at most, and changes nothing but its own file. Secrets are masked.',
     )
     .option('--output <FILE>', 'file to write, - for standard output; default: beside the journal')
     .installFlags()
@@ -344,7 +344,7 @@ function addRecords(program: ProgramCommand): void {
       'read',
       'print what failed, from bundles of logs',
       'The line "logs: FILE" of a failed install names its bundle, and so does "bootwright logs collect". A folder stands for the bundles and logs below it. It may be read on any machine: nothing of it is unpacked.',
-      'A log without a bundle is read too: that of a stopped agent, and the controller_logs.tar.gz that the service has of the controller.',
+      'Also reads the log of a stopped agent, and controller_logs.tar.gz from the service.',
     )
     .argument('<FILE...>', 'bundles, bundle-….tar.gz, logs, or folders of bundles')
     .addOption(format('text', 'json'))
