@@ -9,7 +9,7 @@ export const nodeAgentFailures = {
   },
   'node-agent.not-of-pool': {
     kind: 'remote',
-    title: 'What the node should have is not what its pool has',
+    title: 'The desired state of the node differs from its pool',
     hint: 'metadata.managedFields of the node says who wrote desiredConfig and desiredImage; only the controller of pools may',
   },
   'node-agent.unconfined': {
@@ -25,7 +25,7 @@ export const nodeAgentFailures = {
   'node-agent.not-kept': {
     kind: 'host',
     title: 'The node does not keep what its MachineConfig says',
-    hint: 'see what changes these at each boot; it is tried again once something else is desired',
+    hint: 'find what changes these files or kernel arguments at boot; the agent retries when the desired state changes',
   },
   'node-agent.not-rebooted': {
     kind: 'host',
@@ -35,7 +35,7 @@ export const nodeAgentFailures = {
   'node-agent.uncordoned': {
     kind: 'cluster',
     title: 'The node was uncordoned between its drain and its reboot',
-    hint: 'it is neither changed nor rebooted; "oc adm cordon" has it drained again',
+    hint: 'run "oc adm cordon NODE": the node is drained again and the change continues',
   },
   'node-agent.unreconcilable': {
     kind: 'unsupported',

@@ -98,7 +98,7 @@ export const chooseImage = step({
  */
 export const checkInputs = step({
   id: 'image/check-inputs',
-  title: 'Check what else the write needs',
+  title: 'Check the remaining inputs of the write',
   uses: ['host', 'clock'],
   needs: { disk: ifGiven(TargetDisk), ignition: HostIgnition },
   retry: { attempts: 3, every: seconds(2) },
