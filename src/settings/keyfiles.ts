@@ -155,13 +155,15 @@ const optionsIn = (values: Values): readonly RouteOptions[] =>
 
 /** `NAME=VALUE` in one spelling; a blank in the name makes it another name. */
 function oneOption(option: string): string {
-  const [, name = option, value = ''] = /^([^=]*=)\s*(.*?)\s*$/.exec(option) ?? [];
-  const word = value
+  const at = option.indexOf('=') + 1;
+  const word = option
+    .slice(at)
+    .trim()
     .toLowerCase()
     .replace(/^(?:true|yes|on)$/, '1')
-    .replace(/^(?:false|no|off)$/, '0')
-    .replace(/^\+?0*(?=\d+$)/, '');
-  return `${name}${oneSpelling(word)}`;
+    .replace(/^(?:false|no|off)$/, '0');
+  const value = /^\+?\d+$/.test(word) ? word.replace(/^\+?0*(?=\d)/, '') : word;
+  return `${option.slice(0, at)}${oneSpelling(value)}`;
 }
 
 /**
