@@ -114,7 +114,7 @@ const current = new Set([sbom, revisionFile, ...outputFiles.map(({ path }) => ba
 // What an earlier build left; folders are of others, such as that of the releases.
 for (const entry of readdirSync(dist, { withFileTypes: true }))
   if (entry.isFile() && !current.has(entry.name)) rmSync(`${dist}/${entry.name}`);
-// Written last: its age tells whether a build is complete and current.
+// Written last: its age shows whether a build is complete and current.
 writeFileSync(`${dist}/licences.txt`, licencesOf(metafile));
 const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0);
 console.log(

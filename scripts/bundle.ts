@@ -14,7 +14,7 @@ const top = join(import.meta.dirname, '..');
  */
 export const revisionFile = 'revision';
 
-/** The agent as it is shipped. */
+/** The agent of a release. */
 export const bundlePath = join(top, 'dist', 'bootwright.mjs');
 
 /**

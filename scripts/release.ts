@@ -108,7 +108,7 @@ function makeFiles(version: string, platforms: readonly string[], base: readonly
   // The configurations name the schema to an editor.
   const paths = ['deploy', 'docs/configuration.schema.json', 'LICENSE'];
   const output = `--output=${join(folder, `bootwright-${version}-deploy.tar.gz`)}`;
-  // gzip would store a time; git pipes its input, so there is none.
+  // gzip would store a time; git pipes its input, so it stores no time.
   run('git', 'archive', output, `--prefix=bootwright-${version}/`, 'HEAD', ...paths);
   put('NOTES.md', `# Bootwright ${version}\n\n- Image: ${packed}\n\n${changes}\n`);
   const names = readdirSync(folder).sort();

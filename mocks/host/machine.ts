@@ -113,7 +113,7 @@ export interface Machine {
 export const WriterSettings = z.strictObject({
   /** Duration of a write. */
   seconds: z.number().positive().default(6),
-  /** Size of the image as it is read. */
+  /** Size of the image that is read. */
   mebibytes: z.number().positive().default(1127),
   /** Time between two lines; the real tool prints at most one per second. */
   lineMillis: z.int().positive().default(250),

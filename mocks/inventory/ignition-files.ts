@@ -104,7 +104,7 @@ interface IgnitionUnit {
 
 /** Parts of the bootstrap host's config that do not follow from the cluster. */
 export interface BootstrapContents {
-  /** For /opt/openshift/auth; undefined if there is none yet. */
+  /** For /opt/openshift/auth; undefined if it does not exist yet. */
   readonly kubeconfig?: string | undefined;
   /** Pull secret of the cluster; default: the lab's. */
   readonly pullSecret?: string;

@@ -102,7 +102,7 @@ export const Scenario = z.strictObject({
       operatorsLimitSeconds: z.number().positive().optional(),
       /** Round trip from a host to the API server. */
       apiRoundTripMillis: z.number().min(0).default(0),
-      /** The service tells hosts to write the final system before their first boot. */
+      /** The service makes hosts write the final system before their first boot. */
       skipsMcoReboot: z.boolean().default(false),
     })
     .prefault({}),

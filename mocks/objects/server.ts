@@ -13,7 +13,7 @@ export interface ObjectStore extends MockServer {
 interface ObjectStoreOptions {
   /** Access keys that are known; none unless given. */
   readonly accessKeyIds?: readonly string[];
-  /** Whether requests without a signature are let in; they are unless told otherwise. */
+  /** Whether requests without a signature are accepted; true by default. */
   readonly allowsAnonymous?: boolean;
   readonly faults?: readonly Fault[];
   readonly port?: number;

@@ -49,7 +49,7 @@ export async function measureController(): Promise<Findings> {
   await using stage = await openControllerStage();
   const { rig, service } = stage;
   const agent = await stage.start();
-  // Requests that are left are counted after half a minute.
+  // Requests that are not approved are counted after half a minute.
   await pause(seconds(40));
   const [approvals, reports]: [number[], number[]] = [[], []];
   for (const host of hosts.slice(0, joining)) {

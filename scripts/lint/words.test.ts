@@ -16,7 +16,9 @@ describe('findingsInSource', () => {
     ["\nconst a = 'read it anew';", '2: anew'],
     ['\nconst a = `\nread it anew ${b}`;', '3: anew'],
     ["const a = 'anew';", undefined],
-    ['// anew', undefined],
+    ['\n// read it anew', '2: anew'],
+    ['\n/**\n * Read it anew.\n */', '3: anew'],
+    ['// as soon as it is known', undefined],
   ])('%j: %s', (code, found) => {
     expect(words(code)).toEqual(found === undefined ? [] : [found]);
   });

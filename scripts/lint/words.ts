@@ -65,17 +65,17 @@ export function findingsInText(text: string, line = 1): readonly WordFinding[] {
 }
 
 /**
- * Retired words in a source: in its identifiers, once each, and in its literals where they are
- * searched.
+ * Retired words in a source: in its identifiers, once each, in its comments, and in its literals
+ * where they are searched.
  */
 export function findingsInSource(
   path: string,
   code: string,
   hasLiterals: boolean,
 ): readonly WordFinding[] {
-  const { program } = parseSync(path, code);
+  const { program, comments } = parseSync(path, code);
   const names = new Map<string, number>();
-  const texts: { readonly text: string; readonly start: number }[] = [];
+  const texts = comments.map(({ value, start }) => ({ text: value, start }));
   const addName = ({ name, start }: { readonly name: string; readonly start: number }): void => {
     if (!names.has(name)) names.set(name, start);
   };

@@ -25,7 +25,7 @@ import {
   placeOf,
 } from './part.ts';
 
-/** Prints a line for whoever waits; on standard error by default. */
+/** Prints a line for the waiting user; on standard error by default. */
 export type Print = (line: string) => void;
 
 const printOnStandardError: Print = (line) => void process.stderr.write(`${line}\n`);
@@ -82,7 +82,7 @@ async function build(part: CachedPart, log: BuildLog): Promise<void> {
 
 const unfinished = '.unfinished-';
 
-/** Only called under the part's lock: whoever began these folders has ended. */
+/** Only called under the part's lock: the process that made these folders has ended. */
 async function removeUnfinished({ name }: CachedPart, log: BuildLog): Promise<void> {
   // mkdtemp adds six letters, so the name of one part is never taken for the beginning of another's.
   const left = globSync(`${unfinished}${name}-??????{,.scratch}`, { cwd: cacheFolder() });

@@ -111,7 +111,7 @@ export function readTextSync(path: string, kind: FileKind): string {
 /**
  * Writes a file under a temporary name, and renames it once it is whole. An existing file of that
  * name is removed and never opened: an earlier run left it, or an attacker planted it.
- * @throws the error of the system; the error of `write`; no file is left after either
+ * @throws the error of the system; the error of `write`; neither leaves a file
  */
 export async function replaceFile<T>(
   path: string,

@@ -16,7 +16,7 @@ export interface StatusFile {
 /**
  * A status file that only root can read. A rename replaces it, so that a reader never sees half of
  * it. It is not flushed to the disk: after a power loss its run is over. If it cannot be written,
- * there is none.
+ * the run has no status file.
  */
 export function statusFile(path: string): StatusFile {
   let next: string | undefined;

@@ -17,7 +17,7 @@ export function reportedOf(machine: KubeObject) {
   };
 }
 
-/** The node name in a config; undefined if there is none, or if the host resolves it. */
+/** The node name in a config; undefined if the config has none, or if the host resolves it. */
 export function givenName({ spec }: Pick<BootstrapConfig, 'spec'>): string | undefined {
   const { name = '' } = spec.nodeRegistration ?? {};
   return name === '' || name.includes('$') ? undefined : name;

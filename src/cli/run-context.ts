@@ -27,7 +27,7 @@ export interface EventHub {
 }
 
 /**
- * A hub without sinks. If a sink throws, the hub removes it and tells the others. The hub masks
+ * A hub without sinks. If a sink throws, the hub removes it and informs the others. The hub masks
  * secrets that `mask` knows, removes control characters for a terminal, cuts long texts, and drops
  * a falling percentage of a step.
  */

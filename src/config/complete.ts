@@ -71,7 +71,7 @@ type IgnitionSource = 'service' | 's3' | 'url' | 'file';
 
 /**
  * The source of Ignition: the configured source, or with `auto` the most specific source with
- * settings. Undefined if there is none.
+ * settings. Undefined if no source has settings.
  */
 export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
   const source = textIn(given, 'ignition.source', 'auto');

@@ -65,7 +65,8 @@ function unknownVariable(name: string, known: Iterable<string>): AgentError {
 }
 
 /**
- * Variables that hold the value of a setting as it is; of two variables the first that is set wins.
+ * Variables that hold the unchanged value of a setting; of two variables the first that is set
+ * wins.
  */
 const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
   ['service.token', ['PULL_SECRET_TOKEN']],

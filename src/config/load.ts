@@ -52,7 +52,7 @@ export interface LoadedConfig extends CheckedConfig {
 
 /** A configuration, and all mistakes in its sources. */
 export interface ReadConfig extends LoadedConfig {
-  /** The settings of the files alone, as they are written. */
+  /** The settings of the files alone, as written there. */
   readonly inFiles: Layer;
   /** The configuration leaves out the faulty settings. */
   readonly mistakes: readonly AgentError[];

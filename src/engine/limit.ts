@@ -3,7 +3,7 @@ import { seconds } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * Time for work to end after it was told to stop; then it is abandoned. Podman gives 5 s in all,
+ * Time for work to end after its signal has aborted; then it is abandoned. Podman gives 5 s in all,
  * and the log must be written in them too.
  */
 const stopGrace: Millis = seconds(2.5);
@@ -18,8 +18,8 @@ export interface WorkLimit {
 }
 
 /**
- * Runs work under a limit. When the limit passes or the signal aborts, tells the work to stop,
- * waits a moment for it, and throws the reason, even if the work itself throws another error.
+ * Runs work under a limit. When the limit passes or the signal aborts, aborts the work, waits a
+ * moment for it, and throws the reason, even if the work itself throws another error.
  */
 export async function limited<T>(
   clock: Clock,

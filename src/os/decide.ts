@@ -24,8 +24,8 @@ type ApplyDecision =
   | 'switch';
 
 /**
- * Compares the system of a host with the wanted image. Two names are two images, as they are to the
- * Machine Config Operator; a name with a tag is the same image only with the same digest.
+ * Compares the system of a host with the wanted image. Two names are two images, as for the Machine
+ * Config Operator; a name with a tag is the same image only with the same digest.
  * @throws AgentError `os.busy`, `os.read-only`, `os.staged-by-another`
  */
 export function decideApply(status: OsStatus, wanted: WantedImage): ApplyDecision {

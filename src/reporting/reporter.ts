@@ -257,7 +257,7 @@ export class Reporter implements Reports {
 
   /**
    * The service refuses a repeated or out-of-order stage with the same 409 as a stage of a host
-   * that is no longer installed. The list of hosts tells which case it is. Without the list, the
+   * that is no longer installed. The list of hosts shows which case it is. Without the list, the
    * reason of the refusal names the status (assisted-service, `UpdateInstallProgress`).
    */
   async #setRefused(report: StageReport, { context }: AgentError): Promise<void> {

@@ -145,7 +145,7 @@ describe('three masters', () => {
     managers = await startBoth();
     expect(await holders()).toEqual(before);
     address.moveTo(managers.bootstrap.inventory, 'kept');
-    // They end by SIGTERM alone, while the host goes on to report.
+    // They end by SIGTERM alone, while the host continues to report.
     for (const { pid } of Object.values(former ?? {})) process.kill(pid(), 'SIGTERM');
     await expect
       .poll(() => Object.values(former ?? {}).some(({ isRunning }) => isRunning()))

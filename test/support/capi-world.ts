@@ -268,7 +268,7 @@ export function report(kube: FakeKube, name: string, stage: string): void {
 
 /** A host as its infrastructure shows it. */
 export interface ShownHost {
-  /** Names and addresses that its infrastructure reports, told apart by their form. */
+  /** Names and addresses that its infrastructure reports, distinguished by their form. */
   readonly reports?: readonly string[];
   readonly isDeleting?: true;
   readonly providerID?: string;

@@ -31,7 +31,7 @@ export async function settle(turns = idleTurns): Promise<void> {
 
 /**
  * A virtual clock. With `auto` (the default) time jumps to the next sleeper as soon as no other
- * work is ready; without it only `advance` moves time. Time stands while `isBusy` is true: real
+ * work is ready; without it only `advance` moves time. Time stops while `isBusy` is true: real
  * work is under way.
  */
 export function fakeClock({

@@ -47,7 +47,7 @@ function secureContextFor({
   return createSecureContext({ ...own, ca: [...(caOnly ? [] : systemAuthorities()), ...added] });
 }
 
-/** The certificates of a PEM text. @throws AgentError `web.bad-authority` if there is none */
+/** The certificates of a PEM text. @throws AgentError `web.bad-authority` if it has none */
 export function certificatesIn(pem: string): readonly string[] {
   const blocks = certificateBlocks(pem);
   if (blocks.length === 0) throw badAuthority('the CA text holds no certificate');

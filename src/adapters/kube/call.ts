@@ -23,7 +23,7 @@ export interface Cluster {
 const callLimit: Millis = minutes(1);
 
 /**
- * Tries until an attempt succeeds, a failure is final, or a minute is over. Tells each attempt
+ * Tries until an attempt succeeds, a failure is final, or a minute is over. Shows each attempt
  * whether an earlier one may have taken effect without an answer.
  * @throws AgentError `kube.*`; the signal's reason
  */

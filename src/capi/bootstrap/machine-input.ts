@@ -142,7 +142,7 @@ async function required(
 const keyfileName = /^[\w.-]+\.nmconnection$/;
 
 /**
- * The keyfiles for a Machine. `NAME.nmconnection` is for all hosts, which tell them apart by the
+ * The keyfiles for a Machine. `NAME.nmconnection` is for all hosts, which distinguish them by the
  * address of an interface. `MACHINE_NAME.nmconnection` is for that Machine and replaces the general
  * file of this name; the name of a Machine has no underscore. A key for no host is refused, as the
  * host would boot without the network that it describes.

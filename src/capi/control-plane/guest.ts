@@ -19,7 +19,7 @@ import { type Kube, type KubeObject, type KubeSelection, selectionOf } from '../
 import { type Informer, informer } from '../../kube/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 
-/** Reads the kubeconfig of a guest; undefined if there is none. */
+/** Reads the kubeconfig of a guest; undefined if it does not exist. */
 type ReadKubeconfig = (signal: AbortSignal) => Promise<string | undefined>;
 
 /** Opens the API of an installed cluster by one of its kubeconfigs. */

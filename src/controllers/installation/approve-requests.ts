@@ -28,8 +28,8 @@ import { recordedHosts, recordIn } from './without-service.ts';
 const counting = '/pending';
 
 /**
- * Approves the certificate requests of this cluster's hosts. All others are left for other
- * approvers, and counted in an event.
+ * Approves the certificate requests of this cluster's hosts. All others remain for other
+ * approvers, and are counted in an event.
  */
 export function requestController(
   scope: InstallationScope,

@@ -52,7 +52,7 @@ const longestUpload = minutes(70);
 
 /**
  * Uploads the logs at the end of the installation, after a failure with those of the whole cluster.
- * The log states (requested, completed) tell the service whether to wait for them.
+ * The log states (requested, completed) show the service whether to wait for them.
  */
 export async function uploadFinalLogs(scope: StepScope): Promise<void> {
   const { clock, signal, until } = scope;

@@ -154,7 +154,7 @@ function numbered(character: string): string {
 const WIDTH = 80;
 
 /**
- * Joins the characters of a text as they are written. A single space beyond the width becomes a
+ * Joins the written characters of a text. A single space beyond the width becomes a
  * line break. In double quotes the first of several spaces does too, and the next one gets a
  * backslash, since it belongs to the text.
  */

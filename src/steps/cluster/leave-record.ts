@@ -33,9 +33,9 @@ const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'global'] 
 
 /**
  * Writes a record for the controller of the work that remains when this host has left: restoring
- * the etcd override. Without a service the record also tells the controller whose certificate
- * requests to approve. A failure does not end the installation: the annotation of the etcd override
- * suffices for its restoration.
+ * the etcd override. Without a service the record also names the host whose certificate
+ * requests the controller approves. A failure does not end the installation: the annotation of the
+ * etcd override suffices for its restoration.
  */
 export const leaveRecord = step({
   id: 'cluster/leave-record',

@@ -33,8 +33,8 @@ export function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): s
 const noDisks = /^(?:fd\d|z?ram\d|mmcblk\d+(?:boot|rpmb))/;
 
 /**
- * The disks of a host, with multipath devices instead of their paths; each as often as it is
- * listed.
+ * The disks of a host, with multipath devices instead of their paths; each as often as lsblk
+ * lists it.
  */
 const disksOf = (roots: readonly BlockDevice[]): readonly BlockDevice[] =>
   roots

@@ -50,7 +50,7 @@ const records = (attempts: Times) => ({
   endless: fails('inventory.unreadable', 1, 'is longer than 16 MiB'),
 });
 
-/** The body is passed on; whoever reads it checks it and stops at a size. */
+/** The body is passed on; its reader checks it and stops at a size. */
 const files = {
   reset: fails('web.cut', 1, 'connection reset'),
   HTML: works(),

@@ -1,4 +1,4 @@
-// Virtual machines that install themselves with the files of `deploy` as they are, and no service.
+// Virtual machines that install themselves with the files of `deploy`, and no service.
 import { join } from 'node:path';
 import { bootInstalled, type DiskBoot } from '../install/first-boot.ts';
 import { deadlineSeconds, targetMiB } from '../install/prepare.ts';

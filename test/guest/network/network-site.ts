@@ -121,7 +121,7 @@ const kernelFiles = {
 } as const;
 
 /**
- * The files as they are, a script that chains one of them with kernel arguments, as a site does,
+ * The unchanged files, a script that chains one of them with kernel arguments, as a site does,
  * and GRUB to read the other.
  */
 async function fillTftpFolder(folder: string, parts: string): Promise<void> {

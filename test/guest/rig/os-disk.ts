@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 /**
  * Unpacks the disk image of Lab CoreOS onto a disk of that size; the table and its partitions stay
- * as they are.
+ * unchanged.
  */
 export async function unpackOsDisk(disk: string, sizeMiB: number): Promise<void> {
   const packed = `${partFolder(osDisk)}/labcoreos.raw.zst`;
