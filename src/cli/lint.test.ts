@@ -63,7 +63,7 @@ describe('lint', () => {
     ['an empty file', '', new RegExp(`^f:1: error: ${wanted}, and this is empty$`)],
     ['an empty List', 'kind: List\nitems: []\n', /^f:2: error: .*this List is empty$/],
     ['a binary file', new Uint8Array([127, 69, 0, 1]), /^f:1: error: .*this file is binary$/],
-    ['an alias bomb', bomb, /^f:1: error: its aliases stand for too much text$/],
+    ['an alias bomb', bomb, /^f:1: error: its aliases stand for too many values$/],
     ['another kind', 'kind: Secret\n', /^f:1: error: .*, and this is another object/],
   ])('reports %s and continues with the next file', async (...[, content, expected]) => {
     const last = file('last.yaml', osConfigManifest('worker').replace('Job', 'Pod'));

@@ -244,9 +244,9 @@ function contentErrors(
       }
     },
   });
-  const isTooLong = characters.in(document.contents) > Math.max(length, mostExpanded);
-  if (isTooLong || values.in(document.contents) > mostTokens) {
-    const what = isTooLong ? 'too much text' : 'too many values';
+  const isTooMany = values.in(document.contents) > mostTokens;
+  if (isTooMany || characters.in(document.contents) > Math.max(length, mostExpanded)) {
+    const what = isTooMany ? 'too many values' : 'too much text';
     errors.push(errorAt(0, 'RESOURCE_EXHAUSTION', `its aliases stand for ${what}`));
     document.contents = null;
   }
