@@ -127,6 +127,45 @@ describe('manifests in Secrets', () => {
       'a/a.yaml:6:5: metadata.annotations.a/b must be a text: write it in quotes',
     ],
     [
+      'refuses a name with capitals or _',
+      'a.yaml',
+      configMap('My_Config'),
+      'a/a.yaml:4:3: metadata.name has lower-case letters, digits, - and ., and begins and ends with a letter or a digit',
+    ],
+    [
+      'refuses such a name of a pool',
+      'a.yaml',
+      configMap('infra_gpu')
+        .replace('v1', 'machineconfiguration.openshift.io/v1')
+        .replace('ConfigMap', 'MachineConfigPool'),
+      'a/a.yaml:4:3: metadata.name has lower-case letters, digits, - and ., and begins and ends with a letter or a digit',
+    ],
+    [
+      'accepts such a name of RBAC',
+      'a.yaml',
+      configMap('System:My_role')
+        .replace('v1', 'rbac.authorization.k8s.io/v1')
+        .replace('ConfigMap', 'ClusterRole'),
+    ],
+    [
+      'refuses a namespace with capitals or _',
+      'a.yaml',
+      configMap('a', '  namespace: Open_Shift\n'),
+      'a/a.yaml:5:3: metadata.namespace has at most 63 lower-case letters, digits and -, the first and last no -',
+    ],
+    [
+      'refuses a value of a label that has a blank',
+      'a.yaml',
+      configMap('a', '  labels:\n    a/b: "c "\n    d:\n'),
+      'a/a.yaml:6:5: metadata.labels.a/b has at most 63 letters, digits, -, _ and ., and begins and ends with a letter or a digit',
+    ],
+    [
+      'refuses a key of an annotation that has a blank',
+      'a.yaml',
+      configMap('a', '  annotations:\n    my note: a\n    A.Example.com/b: a b\n'),
+      'a/a.yaml:6:5: metadata.annotations.my note is no key: NAME or DOMAIN/NAME is expected, without blanks',
+    ],
+    [
       'refuses data that is not base64',
       'a.yaml',
       pushSecret.replace('eyJ', 'e-J'),

@@ -4,6 +4,14 @@ import { parseJson } from '../ignition/json.ts';
 import { lintOSConfig, referenceFindings } from '../layering/api/os-config-findings.ts';
 import { readMachineOSConfig, segmentsOf } from '../layering/api/os-config.ts';
 import {
+  Annotations,
+  isNamespace,
+  isSubdomain,
+  Labels,
+  Quoted,
+  subdomainRule,
+} from '../layering/api/schema.ts';
+import {
   itemsOf,
   readDocuments,
   type SourceObject,
@@ -157,9 +165,7 @@ function titleOf({ value }: SourceObject): string | undefined {
   return `${textOf(kind)}${version === undefined ? '' : `.${group}`} ${name}${within}`;
 }
 
-/** The API server refuses values that YAML reads as another type, such as `on` or `0644`. */
-const quoted = z.string('must be a text: write it in quotes');
-const texts = z.record(z.string(), quoted.nullable()).nullish();
+const texts = z.record(z.string(), Quoted.nullable()).nullish();
 const isBase64 = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(
     text.replaceAll(/[\r\n]/g, ''),
@@ -171,33 +177,49 @@ const encoded = z
 const versionExpected = 'is expected, as v1 or apps/v1';
 const kindExpected = 'is expected, one word as ConfigMap';
 
+const isPathSegment = (name: string): boolean => !/[/%]|^\.{1,2}$/.test(name);
+
+/** Kubernetes' groups without a domain, and the operator's. RBAC's kinds have other names too. */
+const hasSubdomain = (apiVersion: string): boolean =>
+  /^(?:[a-z]+\/|machineconfiguration\.openshift\.io\/)?[^/]+$/.test(apiVersion);
+
 /** Fields that the API server requires of each object. */
-const Manifest = z.looseObject({
-  apiVersion: z
-    .string(versionExpected)
-    .regex(
-      /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/,
-      versionExpected,
-    ),
-  kind: z.string(kindExpected).regex(/^[A-Z][A-Za-z0-9]{0,62}$/, kindExpected),
-  metadata: z
-    .looseObject(
-      {
-        name: quoted
-          .refine((name) => !/[/%]|^\.{1,2}$/.test(name), 'is no segment of a path')
-          .optional(),
-        generateName: quoted.optional(),
-        namespace: quoted.nullish(),
-        labels: texts,
-        annotations: texts,
-      },
-      'with a name is expected',
-    )
-    .refine(({ name, generateName = '' }) => (name ?? generateName) !== '', {
-      message: 'is expected',
-      path: ['name'],
-    }),
-});
+const Manifest = z
+  .looseObject({
+    apiVersion: z
+      .string(versionExpected)
+      .regex(
+        /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/,
+        versionExpected,
+      ),
+    kind: z.string(kindExpected).regex(/^[A-Z][A-Za-z0-9]{0,62}$/, kindExpected),
+    metadata: z
+      .looseObject(
+        {
+          name: Quoted.refine(isPathSegment, {
+            message: 'is no segment of a path',
+            abort: true,
+          }).optional(),
+          generateName: Quoted.optional(),
+          namespace: Quoted.refine(
+            (name) => name === '' || isNamespace(name),
+            'has at most 63 lower-case letters, digits and -, the first and last no -',
+          ).nullish(),
+          labels: Labels,
+          annotations: Annotations,
+        },
+        'with a name is expected',
+      )
+      .refine(({ name, generateName = '' }) => (name ?? generateName) !== '', {
+        message: 'is expected',
+        path: ['name'],
+      }),
+  })
+  .refine(
+    ({ apiVersion, metadata: { name = '' } }) =>
+      name === '' || !hasSubdomain(apiVersion) || isSubdomain(name),
+    { message: subdomainRule, path: ['metadata', 'name'] },
+  );
 
 /** Schemas of kinds whose content is text. */
 const kinds: Readonly<Record<string, z.ZodType>> = {

@@ -93,7 +93,9 @@ describe('lint', () => {
 });
 
 describe('lint of MachineConfigs', () => {
+  const apiVersion = 'machineconfiguration.openshift.io/v1';
   const machineConfig = (name: string, path: string): unknown => ({
+    apiVersion,
     kind: 'MachineConfig',
     metadata: { name, labels: { 'machineconfiguration.openshift.io/role': 'worker' } },
     spec: {
@@ -121,7 +123,7 @@ describe('lint of MachineConfigs', () => {
 
   it('reads files and folders and ignores other files in a folder', async () => {
     mkdirSync(join(folder, 'deep'));
-    file('deep/b.yaml', { kind: 'MachineConfig', metadata: { name: '99-b' } });
+    file('deep/b.yaml', { apiVersion, kind: 'MachineConfig', metadata: { name: '99-b' } });
     file('a.json', machineConfig('99-a', '/etc/motd'));
     file('install-config.yaml', { baseDomain: 'example.com' });
     file('README.md', '# no object');

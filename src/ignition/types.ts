@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 const text = z.string().optional();
 const flag = z.boolean().optional();
-const number = z.number().optional();
+const number = z.int().optional();
 const list = <T extends z.ZodType>(entry: T): z.ZodOptional<z.ZodArray<T>> =>
   z.array(entry).optional();
 const object = <T extends z.ZodRawShape>(shape: T): z.ZodOptional<z.ZodObject<T>> =>

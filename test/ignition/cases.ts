@@ -32,6 +32,7 @@ export const validationCases: readonly ValidationCase[] = [
   { name: 'null list', config: text(',"storage":{"files":null}') },
   { name: 'null entry', config: text(',"storage":{"files":[null]}'), rules: ['wrong-type'] },
   { name: 'mode as a string', config: file({ mode: '420' }), rules: ['wrong-type'] },
+  { name: 'mode with a fraction', config: file({ mode: 420.5 }), rules: ['wrong-type'] },
   { name: 'object in place of a list', config: storage({ files: {} }), rules: ['wrong-type'] },
   {
     name: 'kernel argument wanted and unwanted',

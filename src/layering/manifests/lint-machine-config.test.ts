@@ -134,13 +134,41 @@ describe('a MachineConfig', () => {
     ['an invalid name', { name: '99-worker_rt' }, 'error name'],
     ['a config given as text', { spec: { config: '{}' } }, 'error wrong-type'],
     ['a decimal mode', files(file('/a', { mode: 644 })), 'error file-mode'],
+    ['a mode with a fraction', files(file('/a', { mode: 420.5 })), 'error wrong-type'],
+    ['a mode below 0', files(file('/a', { mode: -1 })), 'error file-mode'],
+    [
+      'a mode of a folder above 07777',
+      { config: { storage: { directories: [{ path: '/a', mode: 40_755 }] } } },
+      'error file-mode',
+    ],
+    ['two roles', { metadata: { labels: { [role]: 'master,worker' } } }, 'error wrong-type'],
+    ['a blank after the role', { metadata: { labels: { [role]: 'worker ' } } }, 'error wrong-type'],
+    ['a blank in a key', { metadata: { annotations: { 'my note': 'x' } } }, 'error wrong-type'],
+    ['an unknown field', { spec: { kernelArgs: ['nosmt'] } }, 'error unknown-field'],
     ['a file below a file', files(file('/etc/a'), file('/etc/a/b/c')), 'error path-below-file'],
   ])('with %s has one finding', (_, given, rule) => {
     expect(rulesOf(given)).toEqual([rule]);
   });
 
+  it.each([
+    ['another version', { apiVersion: 'machineconfiguration.openshift.io/v1beta1' }],
+    ['a text as its spec', { spec: 'x' }],
+    ['a list as its spec', { spec: [] }],
+  ])('with %s is refused', (_, more) => {
+    const findings = lintMachineConfigs([linted({ ...machineConfig({}), ...more })]);
+    expect(findings.map(({ rule }) => rule)).toEqual(['wrong-type']);
+  });
+
+  it('names the field that an unknown one may mean', () => {
+    const text = { ...machineConfig({}), kernelArguments: ['nosmt'] };
+    expect(lintMachineConfigs([linted(text)]).map(({ message }) => message)).toEqual([
+      'kernelArguments: unknown field: did you mean spec.kernelArguments? [unknown-field]',
+    ]);
+  });
+
   it('has each finding at its line', () => {
-    const text = `kind: MachineConfig
+    const text = `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
 metadata:
   name: 99-x
   labels:
@@ -159,7 +187,7 @@ spec:
       lintMachineConfigs([linted(text, 'd/a.yaml')]).map(
         ({ place, rule }) => `${place} ${rule ?? ''}`,
       ),
-    ).toEqual(['d/a.yaml:7 kernel-type', 'd/a.yaml:13 file-mode', 'd/a.yaml:14 path-relative']);
+    ).toEqual(['d/a.yaml:8 kernel-type', 'd/a.yaml:14 file-mode', 'd/a.yaml:15 path-relative']);
   });
 });
 

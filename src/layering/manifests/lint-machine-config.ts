@@ -6,7 +6,8 @@ import type { Config, File } from '../../ignition/types.ts';
 import { visitObjects } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../lib/fields.ts';
-import { isSubdomain } from '../api/schema.ts';
+import { nearestName } from '../../lib/nearest.ts';
+import { Annotations, isSubdomain, Labels, subdomainRule } from '../api/schema.ts';
 import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
 import { lintOSConfig } from '../api/os-config-findings.ts';
 import { segmentsOf } from '../api/os-config.ts';
@@ -32,7 +33,8 @@ const roleLabel = 'machineconfiguration.openshift.io/role';
 
 /**
  * Findings about MachineConfigs, MachineOSConfigs and Ignition configs that Ignition, the API
- * server or the Machine Config Operator refuses. Places are `FILE:LINE`, in the order of the files.
+ * server or the Machine Config Operator refuses, or of which it drops a field. Places are
+ * `FILE:LINE`, in the order of the files.
  */
 export const lintMachineConfigs = (files: readonly LintedFile[]): readonly LintFinding[] =>
   files.flatMap(findingsIn);
@@ -72,7 +74,7 @@ const isIgnition = (value: Fields): boolean =>
 
 /**
  * Findings about one MachineConfig. An error stops a bootstrap: the API server, the Machine Config
- * Operator or the first boot refuses the object.
+ * Operator or the first boot refuses the object, or drops a field of it.
  */
 export const lintMachineConfig = (source: SourceObject): readonly LintFinding[] =>
   reported(source, (report) => checkMachineConfig(source.value, report));
@@ -117,14 +119,29 @@ const Text = z.string('must be a text').nullish();
  * Types of the fields of a spec (`0000_80_machine-config_01_machineconfigs.crd.yaml`); null means
  * not set.
  */
-const Spec = z.looseObject({
-  config: z.looseObject({}, 'must be an Ignition config').nullish(),
-  kernelArguments: Texts,
-  extensions: Texts,
-  fips: z.boolean('must be true or false, without quotes').nullish(),
-  kernelType: Text,
-  osImageURL: Text,
-  baseOSExtensionsContainerImage: Text,
+const Spec = z.strictObject(
+  {
+    config: z.looseObject({}, 'must be an Ignition config').nullish(),
+    kernelArguments: Texts,
+    extensions: Texts,
+    fips: z.boolean('must be true or false, without quotes').nullish(),
+    kernelType: Text,
+    osImageURL: Text,
+    baseOSExtensionsContainerImage: Text,
+  },
+  'must be an object',
+);
+
+/** The API server drops unknown fields. */
+const MachineConfig = z.strictObject({
+  apiVersion: z.literal(
+    'machineconfiguration.openshift.io/v1',
+    'must be machineconfiguration.openshift.io/v1',
+  ),
+  kind: z.unknown(),
+  metadata: z.looseObject({ labels: Labels, annotations: Annotations }).nullish(),
+  spec: Spec.nullish(),
+  status: z.unknown().optional(),
 });
 
 /**
@@ -138,8 +155,7 @@ function checkMachineConfig(value: Fields, report: Report): void {
   const metadata = fieldsOf(value['metadata']);
   const spec = fieldsOf(value['spec']);
   if (!isSubdomain(textOf(metadata['name']))) {
-    const rule = 'the name has lower-case letters, digits, - and ., and begins and ends with a';
-    report('name', 'metadata.name', `${rule} letter or a digit`);
+    report('name', 'metadata.name', `the name ${subdomainRule}`);
   }
   const isRendered = fieldsOf(metadata['annotations'])[controllerVersionKey] !== undefined;
   if (textOf(fieldsOf(metadata['labels'])[roleLabel]) === '' && !isRendered) {
@@ -151,9 +167,11 @@ function checkMachineConfig(value: Fields, report: Report): void {
     const most = `the ${mostBytes} that all MachineConfigs of a pool may have together`;
     report('too-large', 'spec.config', `${size} bytes are more than ${most}`);
   }
-  for (const { path, message } of Spec.safeParse(spec).error?.issues ?? []) {
-    const at = `spec.${String(path[0])}`;
-    report('wrong-type', at, `${at} ${message}`);
+  for (const issue of MachineConfig.safeParse(value).error?.issues ?? []) {
+    const at = issue.path.filter((part) => typeof part === 'string');
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys) reportUnknown([...at, key].join('.'), report);
+    else report('wrong-type', at.join('.'), `${at.join('.')} ${issue.message}`);
   }
   checkRead(() => kernelOf(textOf(spec['kernelType'])), 'spec.kernelType', report, 'kernel-type');
   for (const [index, name] of listOf(spec['extensions']).entries()) {
@@ -164,6 +182,13 @@ function checkMachineConfig(value: Fields, report: Report): void {
     const config = checkIgnition(spec['config'], 'spec.config.', report);
     if (config !== undefined) checkStorage(config, report);
   }
+}
+
+function reportUnknown(at: string, report: Report): void {
+  const names = Object.keys(Spec.shape).map((name) => `spec.${name}`);
+  const near = nearestName(at, names);
+  const meant = near === undefined ? '' : `: did you mean ${near}?`;
+  report('unknown-field', at, `${at}: unknown field${meant}`);
 }
 
 /**
@@ -208,6 +233,11 @@ function checkStorage({ storage = {} }: Config, report: Report): void {
         report('path-below-file', at, `${path} is below ${file}, which is a file`);
     }
   }
+  for (const [index, { path, mode = 0 }] of (storage.directories ?? []).entries())
+    if (mode < 0 || mode > 0o7777) {
+      const at = `spec.config.storage.directories[${index}].mode`;
+      report('file-mode', at, `${path}: mode ${mode} is not from 0 to 07777, in decimal 4095`);
+    }
   for (const [index, file] of (storage.files ?? []).entries())
     checkFile(file, `spec.config.storage.files[${index}]`, report);
 }
@@ -221,6 +251,7 @@ function checkFile(file: File, at: string, report: Report): void {
     const what = 'the Machine Config Daemon appends to no file: write a whole one of another name';
     report('append', `${at}.append`, `${path}: ${what}`);
   }
+  if (mode < 0) report('file-mode', `${at}.mode`, `${path}: mode ${mode} is below 0`);
   if (mode > 0o777) {
     const isOctal = /^[0-7]{3,4}$/.test(String(mode));
     const meant = isOctal ? `; 0${mode} is ${Number.parseInt(String(mode), 8)} in decimal` : '';
