@@ -4,6 +4,7 @@ import { runStatus } from '../../test/support/run-status.ts';
 import { webFailure } from '../adapters/http/failures.ts';
 import { seconds } from '../model/duration.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
+import { cliFailure } from './failures.ts';
 import {
   type HostOutcome,
   readHostStatus,
@@ -167,6 +168,17 @@ describe('requireAllInstalled', () => {
       kind: 'remote',
       message: `no status within 20 s: ${failure.message}`,
       hint,
+    });
+  });
+
+  it('throws the failures of hosts whose runs failed, before what is not known', () => {
+    const ended: HostOutcome = {
+      kind: 'failed',
+      failure: cliFailure('cli.not-installed', 'm1 failed'),
+    };
+    expect(refusalOf(ended, unknown)).toMatchObject({
+      code: 'cli.not-installed',
+      message: 'm1 failed',
     });
   });
 

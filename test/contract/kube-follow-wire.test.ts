@@ -87,22 +87,31 @@ describe('following', () => {
     await ended;
   });
 
-  it.each<[string, (stream: Stream) => void]>([
-    ['an ended', (one) => one.end()],
-    ['a broken', (one) => one.destroy()],
-  ])('resumes %s watch from the last event or bookmark, without a list', async (_, finish) => {
+  it.each<[string, string, object[], (stream: Stream) => void]>([
+    ['an ended', 'bookmark', [{ metadata: { resourceVersion: '12' } }], (one) => one.end()],
+    ['a broken', 'event', [], (one) => one.destroy()],
+  ])('resumes %s watch from its last %s, without a list', async (...[, , bookmarks, finish]) => {
     follow({ clock: quickClock(20) });
     await send('ADDED', node(8));
-    await send('BOOKMARK', { metadata: { resourceVersion: '12' } });
+    for (const bookmark of bookmarks) await send('BOOKMARK', bookmark);
     await view(2);
     const [first] = streams;
     if (first !== undefined) finish(first);
     await expect.poll(() => streams.length, often).toBe(2);
-    expect(watchLines()[1]).toContain('resourceVersion=12&');
+    const version = bookmarks.length === 0 ? 8 : 12;
+    expect(watchLines()[1]).toContain(`resourceVersion=${version}&`);
     expect(asked()).toHaveLength(3);
-    expect(views.map(({ lastError }) => lastError)).toEqual([undefined, undefined]);
+    await send('MODIFIED', node(13));
+    await view(3);
+    expect(views.at(-1)?.objects[0]?.metadata.resourceVersion).toBe('13');
+    expect(views.every(({ lastError }) => lastError === undefined)).toBe(true);
   });
 
+  /** Sends one line of a watch, and ends it. */
+  const ending =
+    (line: string): Responder =>
+    (_, response) =>
+      void response.end(`${line}\n`);
   const chatty: Responder = (_, response) => {
     response.writeHead(200);
     const object = { metadata: { resourceVersion: '5' } };
@@ -111,7 +120,7 @@ describe('following', () => {
     response.on('close', () => clearInterval(timer));
   };
   it.each<[string, Responder]>([
-    ['is silent', (...given) => stream(...given)],
+    ['is silent', stream],
     ['outlives its timeout', chatty],
   ])('restarts a watch that %s, without an error', async (_, watch) => {
     watches.push(watch, watch);
@@ -123,10 +132,9 @@ describe('following', () => {
 
   it.each<[string, Responder]>([
     ['the status 410', status(410)],
-    ...[{ code: 410 }, undefined].map((object): [string, Responder] => [
-      `the ERROR event ${JSON.stringify(object)}`,
-      (_, response) => void response.end(`${JSON.stringify({ type: 'ERROR', object })}\n`),
-    ]),
+    ['an ERROR event with the code 410', ending('{"type":"ERROR","object":{"code":410}}')],
+    ['an ERROR event without an object', ending('{"type":"ERROR"}')],
+    ['an event that cannot be read', ending('{"type":"ADDED"}')],
   ])('lists again after %s', async (_, bad) => {
     watches.push(bad);
     lists.push(listing(7, node(3)), listing(30, node(29)));

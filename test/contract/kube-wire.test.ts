@@ -146,13 +146,22 @@ describe('credentials', () => {
       kubeconfigFor(server.url),
       kubeconfigFor(server.url, { user: { token: 'new' } }),
     ];
-    const kube = cluster({ credentials: () => Promise.resolve(texts.shift()) });
+    // Even where a 403 is final.
+    const credentials = () => Promise.resolve(texts.shift());
+    const kube = cluster({ credentials, denials: 'final' });
     expect(await kube.get(m0, signal)).toBeDefined();
     expect(asked()).toHaveLength(2);
   });
+
+  it('that TLS cannot use fail at once', async () => {
+    const user = { 'client-certificate-data': 'eA==', 'client-key-data': 'eA==' };
+    const text = kubeconfigFor('https://127.0.0.1:1', { user });
+    const kube = cluster({ credentials: () => Promise.resolve(text) });
+    await expect(kube.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
+  });
 });
 
-describe('a manifest', () => {
+describe('applying a manifest', () => {
   const subscription = {
     apiVersion: 'operators.coreos.com/v1alpha1',
     kind: 'Subscription',
@@ -172,7 +181,7 @@ describe('a manifest', () => {
     'PATCH /apis/operators.coreos.com/v1alpha1/namespaces/n/subscriptions/s?fieldManager=bootwright&force=true';
   const made: Responder = json(200, subscription);
 
-  it('has the discovery of its group requested once, and retries it and the patch on 503', async () => {
+  it('requests the discovery of its group once, and retries it and the patch on 503', async () => {
     server.answering(inTurn(status(503), kinds, status(503), made));
     const kube = cluster();
     await kube.apply(subscription, signal);
@@ -184,7 +193,7 @@ describe('a manifest', () => {
     expect(server.seen[2]?.headers['content-type']).toBe('application/apply-patch+yaml');
   });
 
-  it('has the discovery requested again for a kind that was not served', async () => {
+  it('requests the discovery again for a kind that was not served', async () => {
     server.answering(inTurn(json(404, {}), json(200, { resources: [] }), kinds, made));
     const kube = cluster();
     for (const _ of [1, 2]) {
@@ -198,7 +207,7 @@ describe('a manifest', () => {
 });
 
 describe('the connections of a cluster whose credentials are replaced', () => {
-  it('end with a watch of older credentials when the cluster is closed', async () => {
+  it('end when the cluster is closed, also that of a watch with older credentials', async () => {
     server.answering((seen, response) => {
       if (seen.path.includes('watch=true')) {
         response.writeHead(200).flushHeaders();

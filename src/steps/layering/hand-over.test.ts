@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bothFacts, bothHost, bothSite } from '../../../test/layering/both-pools.ts';
+import { conditionsOf } from '../../../test/layering/build-conditions.ts';
 import {
   handOverTo,
   key,
@@ -204,6 +205,13 @@ describe('existing objects', () => {
       expect(await handedOver(kube), reported).toEqual(expected);
       expect(kube.objectsOf(jobs)).toEqual([]);
     }
+  });
+
+  it('stop the hand-over when the build of that name has failed', async () => {
+    const failed = theirs({ conditions: conditionsOf('failed', new Date(0)) });
+    const run = handOverTo(siteCluster([machineOSBuilds, failed]));
+    const { failure } = await tryStep(handOverServed, run);
+    expect(failure).toMatchObject({ code: 'layering.build-in-the-way' });
   });
 
   it('stop the hand-over when the user has changed the MachineOSConfig', async () => {
