@@ -36,6 +36,10 @@ const breaks = ['\n', '\r\n', '\r', '\u0085'];
 type Case = readonly [how: string, content: string];
 
 const blocks: readonly Case[] = [
+  // The property below leaves out an explicit indent with blank lines at the end.
+  ...headers
+    .filter((header) => /\d/.test(header))
+    .map((header): Case => [header, `${header}\n${indented(text)}\n\n\n`]),
   ['a deep block', `|\n${indented(text, 14)}`],
   ['a block that begins with a blank', `|2\n${indented(` ${text}`)}`],
   ['an anchor', `&text |\n${indented(text)}`],

@@ -36,6 +36,12 @@ const cases: readonly Case[] = [
   ['a master, BIOS', 'master', {}, { firmware: 'bios' }],
   ['a worker', 'worker', {}, {}],
   [
+    'a worker that keeps a partition',
+    'worker',
+    { image: { writerArgs: ['--save-partlabel', 'data'] } },
+    { disks: [{ name: 'sda', leftovers: 'data' }] },
+  ],
+  [
     'an arbiter with a further disk to format',
     'arbiter',
     { disk: { format: ['/dev/sdb'] } },

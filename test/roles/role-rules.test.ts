@@ -227,6 +227,7 @@ describe('the rules report', () => {
 
   it.each<[string, Partial<Role<Toy>>, RegExp]>([
     ['a duplicate id', { steps: [reads, reads] }, /reads stands twice/],
+    ['an id without an area', { steps: [{ ...reads, id: 'check' }] }, /not area/],
     ['a limit of seconds', { steps: [{ ...reads, limit: shortest - 1 }] }, /reads ends too early/],
     [
       'a lower stage than before',
@@ -249,7 +250,9 @@ describe('the rules report', () => {
     ['a fetch beside a loss', { steps: [lanes({ a: [fetches], b: [wipes] })] }, /fetch-host/],
     ['an input known after a loss', { steps: [wipes, find, writes] }, /find comes after a loss/],
     ['a step after the one that leaves', { steps: [leaves, reads] }, /leave leaves/],
+    ['a step that leaves among those that always run', { always: [leaves] }, /leave leaves/],
     ['a fact given by a follow step', { follow: [find] }, /from aside/],
+    ['a missing need of a follow step', { follow: [writes] }, /nothing gives toy/],
   ])('%s', (...[, parts, found]) => {
     const role = { name: 'toy', title: 'A toy', ladder: 'master', steps: [], ...parts } as const;
     expect(violations<Toy>(role, undefined).join('\n')).toMatch(found);
