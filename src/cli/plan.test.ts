@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { condition } from '../engine/condition.ts';
 import { describeRole, type Plan } from '../engine/describe.ts';
 import { fact } from '../engine/fact.ts';
@@ -6,7 +6,7 @@ import { lanes, role } from '../engine/role.ts';
 import { stepsOf } from '../engine/step.ts';
 import { minutes } from '../model/duration.ts';
 import * as z from 'zod';
-import { renderPlan } from './plan.ts';
+import { renderPlan, runPlan } from './plan.ts';
 
 interface SmallConfig {
   readonly token: string;
@@ -132,4 +132,18 @@ it('plan as JSON has its version and all steps, and no secrets', () => {
     ],
     always: [{ id: 'logs/send', isActive: false }],
   });
+});
+
+it('plan masks the secrets of the configuration', async () => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const flags = '--role worker --url http://h --cluster-id c --host-id i --boot-device /dev/null';
+  const args = '["--append-karg","x=hidden-token"]';
+  const environment = { PULL_SECRET_TOKEN: 'hidden-token' };
+  const argv = [...flags.split(' '), '--installer-args', args];
+  const exitCode = await runPlan({ argv, environment, format: 'text' });
+  const text = String(write.mock.calls[0]?.[0]);
+  write.mockRestore();
+  expect(exitCode).toBe(0);
+  expect(text).toContain('--append-karg x=***');
+  expect(text).not.toContain('hidden-token');
 });

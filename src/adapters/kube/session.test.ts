@@ -1,9 +1,15 @@
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { defaultTimeouts } from './api-server.ts';
+import type * as api from './api-server.ts';
+import { apiServer, defaultTimeouts } from './api-server.ts';
 import { session } from './session.ts';
+
+vi.mock('./api-server.ts', async (original) => ({
+  ...(await original<typeof api>()),
+  apiServer: vi.fn(),
+}));
 
 let unhandled: unknown[];
 const keep = (reason: unknown): void => {
@@ -29,4 +35,42 @@ it('a failure of abandoned credentials is not an unhandled rejection', async () 
   await turn();
   await turn();
   expect(unhandled).toEqual([]);
+});
+
+it('closes the connections of replaced credentials once no request uses them', async () => {
+  const closed: number[] = [];
+  const slow = Promise.withResolvers<undefined>();
+  vi.mocked(apiServer).mockImplementation(({ server }) => ({
+    ask: () => slow.promise as Promise<never>,
+    close: () => Promise.resolve(void closed.push(Number(new URL(server).port))),
+  }));
+  let port = 0;
+  const kubeconfig = (): string => {
+    port += 1;
+    const cluster = { server: `http://h:${port}` };
+    return JSON.stringify({
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token: 't' } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    });
+  };
+  const credentials = () => Promise.resolve(kubeconfig());
+  const open = session(credentials, { clock: fakeClock(), timeouts: defaultTimeouts });
+  const { signal } = new AbortController();
+  const replace = () => {
+    open.doubt();
+    return open.server(signal);
+  };
+  await open.server(signal);
+  const client = await replace();
+  expect(closed).toEqual([1]);
+  const asked = client.ask({ method: 'GET', path: '/' }, signal, () => Promise.resolve());
+  await replace();
+  expect(closed).toEqual([1]);
+  slow.resolve(undefined);
+  await asked;
+  expect(closed).toEqual([1, 2]);
+  await open.close();
+  expect(closed).toEqual([1, 2, 3]);
 });

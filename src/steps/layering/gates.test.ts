@@ -116,6 +116,14 @@ describe('layering/wait-for-masters', () => {
     expect(failure).toMatchObject({ code: 'layering.staging-referenced' });
   });
 
+  it('checks for staging references after the masters run their image', async () => {
+    const kube = put(fakeKube());
+    kube.put(machineConfigs, { metadata: { name: 'x' }, spec: { osImageURL: `${address}/x` } });
+    const run = { config, facts, clock: fakeClock(), kube };
+    const { failure } = await tryStep(waitForLayeredMasters, run);
+    expect(failure).toMatchObject({ code: 'layering.staging-referenced' });
+  });
+
   it('waits for the arbiter too', async () => {
     const [arbiter] = publishedFor(['arbiter'], { final: 'other' }).pools;
     const published = { ...facts.published, pools: [...facts.published.pools, arbiter!] };
