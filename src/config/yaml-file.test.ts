@@ -58,10 +58,11 @@ describe('fileLayer', () => {
       2,
     ],
   ])('refuses an unknown key and suggests the nearest: %s', (...[, text, key, near, line]) => {
-    expect(findingsIn(text)).toMatchObject([
+    const findings = findingsIn(text);
+    expect(findings[0]?.context).toEqual({});
+    expect(findings).toMatchObject([
       {
         code: 'config.unknown-key',
-        context: {},
         hint: expect.stringContaining(near) as string,
         message: `file c.yaml:${line}: ${key} is not a setting`,
       },

@@ -85,6 +85,11 @@ describe.each(readers)('for a reader of $width pixels, $scheme', (reader) => {
   });
 });
 
+it('axe reports a violation', async () => {
+  await using opened = await openPage(browser, 'data:text/html,<img src="data:,">', desk);
+  expect(await axeFindings(opened.page)).toContainEqual(expect.stringMatching(/^image-alt: /));
+});
+
 describe('a live page', () => {
   it('shows updates and keeps open lists and the focus', async () => {
     await using own = await openSample();

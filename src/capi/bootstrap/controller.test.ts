@@ -56,7 +56,9 @@ async function prepared(...given: Parameters<typeof withWorker>) {
 }
 
 const named = (kube: FakeKube, kind: KubeKind, name = 'w0'): KubeObject | undefined =>
-  kube.objectsOf(kind).find(({ metadata }) => metadata.name === name);
+  kube
+    .objectsOf(kind)
+    .find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
 const configOf = (kube: FakeKube) => named(kube, bootstrapConfigs) as BootstrapConfig;
 const secretOf = (kube: FakeKube, name?: string) => named(kube, secrets, name);
 const textIn = (secret: KubeObject | undefined, key: string): string =>

@@ -84,7 +84,7 @@ function machineOf(master: Master, index: number): Machine {
       ...(master.isDeleting && { deletionTimestamp: at }),
       ...(master.age !== undefined && { creationTimestamp: ago(master.age) }),
       ownerReferences: [owner],
-      annotations,
+      ...(Object.keys(annotations).length > 0 && { annotations }),
     },
     spec: {
       clusterName: 'demo',
