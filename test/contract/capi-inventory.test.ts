@@ -432,7 +432,11 @@ const ask = (
 describe('the authorization of a request', () => {
   const stage = { current_stage: 'Installing' };
   const progress = (env: string, id: string) => `infra-envs/${env}/hosts/${id}/progress`;
-  it.each(['', 'x'.repeat(43), 'x'.repeat(5000)])('refuses the token %j', async (token) => {
+  it.each([
+    ['a request without a token', ''],
+    ['an unknown token', 'x'.repeat(43)],
+    ['a long token', 'x'.repeat(5000)],
+  ])('refuses %s', async (_, token) => {
     expect((await ask('w0', `clusters/${cluster}`, undefined, token)).status).toBe(401);
   });
 

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, pods, serviceAccounts } from '../../src/kube/kinds.ts';
 import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
-import type { KubeWorld } from './kube-apply-suite.ts';
+import type { KubeWorld } from './kube-world.ts';
 
 const namespace = 'default';
 const live = new AbortController().signal;

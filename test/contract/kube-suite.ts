@@ -1,9 +1,10 @@
 // One suite for every Kube: the fake, and the adapter with a real API server.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configMaps, nodes } from '../../src/kube/kinds.ts';
-import { applySuite, type KubeWorld } from './kube-apply-suite.ts';
+import { applySuite } from './kube-apply-suite.ts';
 import { endingSuite } from './kube-ending-suite.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
+import type { KubeWorld } from './kube-world.ts';
 
 const namespace = 'default';
 const widgets: KubeKind = { group: 'nobody.example', version: 'v1', plural: 'widgets' };

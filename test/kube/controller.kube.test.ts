@@ -77,7 +77,7 @@ describe('the controller on a real API server', () => {
     const request = await client.create(ref.kind, { ...asked, metadata: { name: ref.name } });
     const why = { reason: 'NodeCSRApprove', message: 'by a test', at: Date.now() };
     const own = hostClient(await kubeconfigFor({ user: { name } }));
-    // Until the server has loaded the role, it refuses for the role.
+    // Until the server has loaded the role, it refuses because the user has no role yet.
     await expect
       .poll(() => own.replace(ref, approved(request, why), 'approval').catch(String))
       .toMatch(/not permitted to approve requests with signerName/);

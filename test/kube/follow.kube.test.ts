@@ -1,5 +1,4 @@
 // Behaviour of a followed selection when the API server, or the network to it, fails.
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiServer } from '../../mocks/kube/control-plane.ts';
@@ -21,13 +20,6 @@ let views: KubeView[];
 let stop: AbortController;
 let ended: Promise<void>;
 
-/** Lists of the follower; no other code here lists in pages. */
-let lists: string[];
-const asked = (message: unknown): void => {
-  const { path } = (message as { readonly request: { readonly path: string } }).request;
-  if (path.includes('limit=')) lists.push(path);
-};
-
 beforeAll(async () => {
   rig = await startRig({ crds: [] });
 });
@@ -39,8 +31,6 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  lists = [];
-  subscribe('undici:request:create', asked);
   views = [];
   stop = new AbortController();
   kube = clusterOf(rig.kubeconfig);
@@ -52,7 +42,6 @@ afterEach(async () => {
   stop.abort(new Error('the test is over'));
   await ended;
   await kube.close();
-  unsubscribe('undici:request:create', asked);
   await restore();
 });
 

@@ -47,15 +47,15 @@ export async function deploy(client: KubeClient, name = 'controller'): Promise<v
   }
 }
 
-/** Defines a kind of an operator outside OpenShift's API. */
+/** Defines a kind of an operator outside OpenShift's API; `singular` is its `kind` in manifests. */
 export const defineKind = async (
   client: KubeClient,
   kind: KubeKind,
-  name: string,
+  singular: string,
 ): Promise<unknown> =>
   client.apply(
     customResourceDefinitions,
-    openDefinition(kind, name, { subresources: { status: {} } }),
+    openDefinition(kind, singular, { subresources: { status: {} } }),
   );
 
 interface SeenNode {
