@@ -72,14 +72,12 @@ it.each([
 
 // src/lib/image-name.test.ts covers what is no name of an image.
 it.each([
-  ...[
-    '',
-    'os:1',
-    'library/os:1',
-    'quay.io/a/b',
-    `quay.io/a/b:1@${digest}`,
-    'quay.io/a/b@sha256:abc',
-  ],
+  '',
+  'os:1',
+  'library/os:1',
+  'quay.io/a/b',
+  `quay.io/a/b:1@${digest}`,
+  'quay.io/a/b@sha256:abc',
   'ostree-unverified-registry:quay.io/a/b:1',
 ])('parseImageName refuses %j', (text) => {
   expect(() => parseImageName(text)).toThrow(

@@ -26,14 +26,19 @@ const report = ({ url }: InventoryServer, body: object): Promise<Response> =>
 
 describe('the inventory service', () => {
   it.each([
-    [{ current_stage: 'Sleeping' }, { status: 400, code: 400 }],
+    ['an unknown stage', { current_stage: 'Sleeping' }, { status: 400, code: 400 }],
+    ['an unknown member', { current_stage: 'Installing', x: 1 }, { status: 400, code: 400 }],
     [
-      { current_stage: 'Installing', x: 1 },
-      { status: 400, code: 400 },
+      'an earlier stage',
+      { current_stage: 'Installing' },
+      { status: 409, kind: 'Error', code: '409' },
     ],
-    [{ current_stage: 'Installing' }, { status: 409, kind: 'Error', code: '409' }],
-    [{ current_stage: 'Rebooting', progress_info: 'x'.repeat(2049) }, { status: 500 }],
-  ])('refuses %j as the real one does', async (body, refusal) => {
+    [
+      'a long progress_info',
+      { current_stage: 'Rebooting', progress_info: 'x'.repeat(2049) },
+      { status: 500 },
+    ],
+  ])('refuses %s as the real one does', async (_, body, refusal) => {
     const service = await started();
     await report(service, { current_stage: 'Rebooting' });
     const answer = await report(service, body);
@@ -41,7 +46,10 @@ describe('the inventory service', () => {
     expect({ ...text, status: answer.status }).toMatchObject(refusal);
   });
 
-  it.each(['', tokenIssuer().issue({})])('refuses the token %j with 401', async (secret) => {
+  it.each([
+    ['an empty token', ''],
+    ['a token of another issuer', tokenIssuer().issue({})],
+  ])('refuses %s with 401', async (_, secret) => {
     const { url } = await started();
     const path = `${v2}/infra-env/${infraEnvId}/hosts/${host.id}/downloads/ignition`;
     const answer = await fetch(`${url}${path}`, { headers: { 'x-secret-key': secret } });

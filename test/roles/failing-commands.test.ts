@@ -16,7 +16,12 @@ const hosts: readonly (readonly [name: string, host: Host])[] = [
     'a worker in the running root',
     'an arbiter with an image file, that ironic boots',
     'a worker with the image of its pool',
-  ].map((name) => [name, commandHosts[name]?.host ?? expect.fail(name)] as const),
+  ].map((name) => {
+    const { host, prepare } = commandHosts[name] ?? expect.fail(name);
+    // A host is installed here without its preparation.
+    if (prepare !== undefined) expect.fail(`${name} is prepared`);
+    return [name, host] as const;
+  }),
   [
     'an arbiter that keeps a partition',
     {
