@@ -2,14 +2,9 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import type * as api from './api-server.ts';
-import { apiServer, defaultTimeouts } from './api-server.ts';
+import { defaultTimeouts } from './api-server.ts';
+import type { ClusterAccess } from './kubeconfig.ts';
 import { session } from './session.ts';
-
-vi.mock('./api-server.ts', async (original) => ({
-  ...(await original<typeof api>()),
-  apiServer: vi.fn(),
-}));
 
 let unhandled: unknown[];
 const keep = (reason: unknown): void => {
@@ -40,10 +35,16 @@ it('a failure of abandoned credentials is not an unhandled rejection', async () 
 it('closes the connections of replaced credentials once no request uses them', async () => {
   const closed: number[] = [];
   const slow = Promise.withResolvers<undefined>();
-  vi.mocked(apiServer).mockImplementation(({ server }) => ({
-    ask: () => slow.promise as Promise<never>,
-    close: () => Promise.resolve(void closed.push(Number(new URL(server).port))),
+  // Other tests of this process may have loaded the session with the real servers.
+  vi.resetModules();
+  vi.doMock('./api-server.ts', () => ({
+    apiServer: ({ server }: ClusterAccess) => ({
+      ask: () => slow.promise as Promise<never>,
+      close: () => Promise.resolve(void closed.push(Number(new URL(server).port))),
+    }),
   }));
+  const { session: mocked } = await import('./session.ts');
+  vi.doUnmock('./api-server.ts');
   let port = 0;
   const kubeconfig = (): string => {
     port += 1;
@@ -56,7 +57,7 @@ it('closes the connections of replaced credentials once no request uses them', a
     });
   };
   const credentials = () => Promise.resolve(kubeconfig());
-  const open = session(credentials, { clock: fakeClock(), timeouts: defaultTimeouts });
+  const open = mocked(credentials, { clock: fakeClock(), timeouts: defaultTimeouts });
   const { signal } = new AbortController();
   const replace = () => {
     open.doubt();

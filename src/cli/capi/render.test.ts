@@ -7,8 +7,6 @@ import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type CapiRenderCall, runCapiRender } from './render.ts';
 
-vi.mock('node:fs/promises', async (original) => ({ ...(await original<typeof fs>()) }));
-
 let dir: string;
 let lines: string[];
 
@@ -52,8 +50,8 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-const render = (more: Partial<CapiRenderCall> = {}): Promise<number> =>
-  runCapiRender({
+const render = (more: Partial<CapiRenderCall> = {}, run = runCapiRender): Promise<number> =>
+  run({
     dir,
     releaseImage: 'r.test/release@sha256:0',
     openshiftVersion: '4.20.1',
@@ -106,14 +104,19 @@ it('keeps existing files and reports those that differ', async () => {
 });
 
 it('leaves no part of a file that it could not write', async () => {
-  const { writeFile } = fs;
-  vi.spyOn(fs, 'writeFile').mockImplementation(async (at, text, options) => {
-    if (!(at as string).includes('20-control-plane')) return writeFile(at, text, options);
-    await writeFile(at, (text as string).slice(0, 100), options);
-    throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
-  });
-  await expect(render()).rejects.toMatchObject({ code: 'capi.not-written' });
-  vi.mocked(fs.writeFile).mockRestore();
+  // Other tests of this process may have loaded the command with the real files.
+  vi.resetModules();
+  vi.doMock('node:fs/promises', () => ({
+    ...fs,
+    writeFile: async (at: string, text: string, options: object) => {
+      if (!at.includes('20-control-plane')) return fs.writeFile(at, text, options);
+      await fs.writeFile(at, text.slice(0, 100), options);
+      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+    },
+  }));
+  const { runCapiRender: cut } = await import('./render.ts');
+  vi.doUnmock('node:fs/promises');
+  await expect(render({}, cut)).rejects.toMatchObject({ code: 'capi.not-written' });
   expect(() => statSync(path('20-control-plane.yaml'))).toThrow('ENOENT');
   lines = [];
   await render();
