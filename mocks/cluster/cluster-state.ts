@@ -31,6 +31,8 @@ export const clusterFields = {
    * and so on.
    */
   controllerDies: z.array(z.string()).default([]),
+  /** The host that starts from its disk and never requests its Ignition: its network is wrong. */
+  neverJoins: z.string().optional(),
   /** The operator that fails, and never becomes available. */
   stuckOperator: z.enum(operatorNames).optional(),
   /** Certificate requests arrive that the controller must never approve. */

@@ -60,8 +60,12 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     return { state: { ...complaining(next), isConfigServed: isServed }, actions };
   },
 
-  'boot-due': (state, { host }, plan) =>
-    state.isConfigServed ? giveConfig(state, host, plan) : stay(withPhase(state, host, 'waiting')),
+  'boot-due': (state, { host }, plan) => {
+    if (host === plan.neverJoins) return stay(state);
+    return state.isConfigServed
+      ? giveConfig(state, host, plan)
+      : stay(withPhase(state, host, 'waiting'));
+  },
 
   configuring: (state, { host, pivots }, { pace }) => {
     const seconds = pace.configureSeconds + (pivots ? pace.bootSeconds : 0);

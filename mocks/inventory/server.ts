@@ -29,10 +29,11 @@ export async function startInventory({
   cluster,
   hosts,
   finalizingLimits = {},
+  hostLimits = {},
   auth = { kind: 'none' },
   ...options
 }: InventoryOptions): Promise<InventoryServer> {
-  const store = inventoryStore({ cluster, hosts, finalizingLimits });
+  const store = inventoryStore({ cluster, hosts, finalizingLimits, hostLimits });
   const app = inventoryApp(store, auth);
   const server = await startMockServer({ ...options, answer: (request) => app.fetch(request) });
   return { ...server, store };

@@ -28,13 +28,24 @@ const exempt: ReadonlySet<string> = new Set([
   'Rebooting',
 ]);
 
-/** A host after the timeout of its stage; undefined before the timeout. */
+/**
+ * A host after the timeout of its stage; undefined before the timeout.
+ * @param state.limits shorter ones of the lab, in milliseconds
+ */
 export function timedOut(
   host: HostRecord,
-  { now, waitsForUser }: { readonly now: number; readonly waitsForUser: boolean },
+  {
+    now,
+    waitsForUser,
+    limits = {},
+  }: {
+    readonly now: number;
+    readonly waitsForUser: boolean;
+    readonly limits?: Readonly<Record<string, number>>;
+  },
 ): HostRecord | undefined {
   const { stage, status, stageUpdatedAt } = host;
-  const limit = stageLimits[stage];
+  const limit = limits[stage] ?? stageLimits[stage];
   if (status !== 'installing-in-progress' || limit === undefined) return undefined;
   if (now - stageUpdatedAt <= limit || (waitsForUser && exempt.has(stage))) return undefined;
   if (stage === 'Rebooting') {
@@ -47,6 +58,10 @@ export function timedOut(
   return {
     ...host,
     status: 'error',
-    statusInfo: `Host failed to install because its installation stage ${stage} took longer than expected ${limit / minutes(60)}h`,
+    statusInfo: `Host failed to install because its installation stage ${stage} took longer than expected ${lengthOf(limit)}`,
   };
 }
+
+/** Go's form of a duration, for whole hours and for the seconds of the lab. */
+const lengthOf = (limit: number): string =>
+  limit < minutes(60) ? `${limit / 1000}s` : `${limit / minutes(60)}h`;

@@ -27,11 +27,13 @@ export interface StoreSeed extends ClusterView {
    * Time limits of stages of finalizing, in milliseconds, if set (`FINALIZING_STAGE_*_TIMEOUT`).
    */
   readonly finalizingLimits?: Readonly<Record<string, number>>;
+  /** Time limits of stages of a host, in milliseconds, if set (`HOST_STAGE_*_TIMEOUT`). */
+  readonly hostLimits?: Readonly<Record<string, number>>;
 }
 
 /** Makes the state of a service; `now` returns milliseconds. */
 export function inventoryStore(
-  { finalizingLimits = {}, ...begin }: StoreSeed,
+  { finalizingLimits = {}, hostLimits: limits = {}, ...begin }: StoreSeed,
   now: () => number = Date.now,
 ) {
   let view: ClusterView = begin;
@@ -131,7 +133,7 @@ export function inventoryStore(
         ({ status }) => status === 'installing-pending-user-action',
       );
       for (const host of view.hosts) {
-        const late = timedOut(host, { now: now(), waitsForUser });
+        const late = timedOut(host, { now: now(), waitsForUser, limits });
         if (late !== undefined) replace(late);
       }
       view = settle({

@@ -33,6 +33,7 @@ export function reportOfHost(
   startedAt: number,
 ): HostReport {
   const end = endedAt ?? Date.now();
+  const { stage = '', status, statusInfo } = store.host(hostId) ?? {};
   const left = events.findLast(({ type }) => type === 'run.finished');
   const waits = Object.values(steps).flatMap(({ lastWait, state, until = end }) =>
     lastWait === undefined || state === 'finished'
@@ -46,7 +47,8 @@ export function reportOfHost(
     name: plan.name,
     role: plan.role,
     outcome,
-    stage: store.host(hostId)?.stage ?? '',
+    stage,
+    endedBecause: status === 'error' && failure === undefined ? statusInfo : undefined,
     boots,
     agentStarts: count('run.started'),
     seconds:

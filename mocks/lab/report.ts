@@ -52,6 +52,8 @@ export interface HostReport {
   readonly outcome: HostOutcome;
   /** The last stage accepted by the service. */
   readonly stage: string;
+  /** The words of the service about a host whose installation it has ended. */
+  readonly endedBecause?: string | undefined;
   /** Number of boots from the host's disk. */
   readonly boots: number;
   /** The host's system, if operating systems are built: `stock`, or the image by digest. */

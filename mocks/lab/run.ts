@@ -174,6 +174,10 @@ async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): P
       plan.operatorsLimitSeconds === undefined
         ? {}
         : { 'Waiting for cluster operators': plan.operatorsLimitSeconds * 1000 },
+    hostLimits:
+      plan.controlPlaneLimitSeconds === undefined
+        ? {}
+        : { 'Waiting for control plane': plan.controlPlaneLimitSeconds * 1000 },
     auth: issuer.auth,
     faults: faults.inventory,
     tls: plan.isServiceUntrusted ? (await createPki()).serving : undefined,

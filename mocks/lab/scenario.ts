@@ -100,6 +100,8 @@ export const Scenario = z.strictObject({
       ...clusterFields,
       /** Time for which the service waits for the operators of the cluster; default: ten hours. */
       operatorsLimitSeconds: z.number().positive().optional(),
+      /** Time for which a host may wait for the control plane; default: an hour. */
+      controlPlaneLimitSeconds: z.number().positive().optional(),
       /** Round trip from a host to the API server. */
       apiRoundTripMillis: z.number().min(0).default(0),
       /** The service makes hosts write the final system before their first boot. */

@@ -81,7 +81,10 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
 
 it('shows why a stopped host has no bundle, and where its log is', () => {
   const log = '/tmp/run/m1/agent-1.log';
-  const text = summaryOf({ ...failed, hosts: [{ ...host, outcome: 'stopped', log }] }, '/tmp/run');
+  const endedBecause = 'Host failed to install because …';
+  const stopped = { ...host, outcome: 'stopped', log, endedBecause } as const;
+  const text = summaryOf({ ...failed, hosts: [stopped] }, '/tmp/run');
+  expect(text).toContain('the service: Host failed to install because …\n');
   expect(text).toContain('reset at the service: "Reset Cluster" in its UI, or POST /api/');
   expect(text).toMatch(
     /it has no bundle of logs, [^\n]*\n +next: scripts\/bootwright logs read \/tmp\/run\/m1\/agent-1\.log\n/,

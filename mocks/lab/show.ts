@@ -173,6 +173,7 @@ function hostLines(
     ...(outcome === 'done' && host.system !== undefined ? [`runs ${shortImage(host.system)}`] : []),
     ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
+    ...(host.endedBecause === undefined ? [] : [`the service: ${host.endedBecause}`]),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
     ...(outcome === 'rebooted' ? rebootedLines(hosts) : []),
     ...(outcome === 'stopped' && log !== undefined ? logLines(log, logs) : []),
