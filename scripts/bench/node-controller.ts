@@ -3,7 +3,7 @@ import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { type Followed, followed } from '../../src/adapters/kube/follow.ts';
+import { type KnownObjects, followed } from '../../src/adapters/kube/follow.ts';
 import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/kube/kinds.ts';
 import { poolControllers } from '../../src/controllers/pools/controllers.ts';
 import { nodeKeys } from '../../src/layering/api/node-keys.ts';
@@ -94,7 +94,7 @@ function nodeOf(index: number, version: number): KubeObject {
     status: type === 'Ready' ? 'True' : 'False',
     message: `kubelet has ${version}`,
   }));
-  // The trimmed object of `controllers/kept.ts`; the whole text is still read.
+  // The trimmed object of `controllers/trim-object.ts`; the whole text is still read.
   const text = JSON.stringify({ metadata, images: Array(50).fill(image), status: { conditions } });
   const { images: _, ...node } = JSON.parse(text) as KubeObject;
   return index < draining ? { ...node, spec: { unschedulable: true } } : node;
@@ -123,7 +123,7 @@ function largeCluster(count: number) {
     ],
   };
   const nodes = Array.from({ length: count }, (_, index) => nodeOf(index, 1));
-  const views = new Map<string, Followed>();
+  const views = new Map<string, KnownObjects>();
   let requests = 0;
   const pods = Array.from({ length: 30 }, (_, index) => ({
     metadata: { name: `p${index}`, namespace: 'n', uid: `${index}`, deletionTimestamp: 'now' },

@@ -6,7 +6,7 @@ export type Follow<Selection, View> = (
 ) => Promise<void>;
 
 /** State that several followers share. */
-interface Shared<View> {
+interface SharedState<View> {
   readonly followers: Set<(view: View) => void>;
   /** Ends the shared following. */
   readonly stop: AbortController;
@@ -22,17 +22,17 @@ export function sharedFollows<Selection, View>(
   follow: Follow<Selection, View>,
   keyOf: (selection: Selection) => string,
 ): Follow<Selection, View> {
-  const all = new Map<string, Shared<View>>();
+  const all = new Map<string, SharedState<View>>();
 
-  const open = (key: string, selection: Selection): Shared<View> => {
+  const open = (key: string, selection: Selection): SharedState<View> => {
     const stop = new AbortController();
-    const followers: Shared<View>['followers'] = new Set();
+    const followers: SharedState<View>['followers'] = new Set();
     const show = (view: View): void => {
       shared.latest = view;
       for (const follower of followers) follower(view);
     };
     const ended = Promise.resolve().then(() => follow(selection, show, stop.signal));
-    const shared: Shared<View> = { followers, stop, ended, latest: undefined };
+    const shared: SharedState<View> = { followers, stop, ended, latest: undefined };
     const forget = (): void => {
       if (all.get(key) === shared) all.delete(key);
     };

@@ -5,14 +5,14 @@ import type { ApiCondition } from './api.ts';
 export type CheckResult = Pick<ApiCondition, 'status' | 'reason' | 'message'>;
 
 /** The result of a passed check. */
-export const right = (reason: string, message = ''): CheckResult => ({
+export const passedCheck = (reason: string, message = ''): CheckResult => ({
   status: 'True',
   reason,
   message,
 });
 
 /** The result of a failed check. */
-export const wrong = (reason: string, message = ''): CheckResult => ({
+export const failedCheck = (reason: string, message = ''): CheckResult => ({
   status: 'False',
   reason,
   message,
@@ -20,7 +20,7 @@ export const wrong = (reason: string, message = ''): CheckResult => ({
 
 /** The condition `Paused`, which both providers write. */
 export const pausedCheck = (isPaused: boolean): CheckResult =>
-  isPaused ? right('Paused') : wrong('NotPaused');
+  isPaused ? passedCheck('Paused') : failedCheck('NotPaused');
 
 /** Maximum length of a message: `metav1.Condition` allows 32 KiB, but people read one line. */
 const longestMessage = 1024;

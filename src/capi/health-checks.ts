@@ -1,6 +1,6 @@
 import { countAt, listAt, partOf, textAt } from '../kube/object.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { type CheckResult, right, wrong } from './conditions.ts';
+import { type CheckResult, passedCheck, failedCheck } from './conditions.ts';
 
 /**
  * Minimum time in seconds. A server may take half an hour to boot, and its installation most of an
@@ -28,8 +28,8 @@ export function healthChecksFinding(
         ? []
         : `MachineHealthCheck ${check.metadata.name}: ${short.join(', ')}`;
     });
-  if (found.length === 0) return right('Valid');
-  return wrong(
+  if (found.length === 0) return passedCheck('Valid');
+  return failedCheck(
     'TooShort',
     `${found.join('; ')}: a host that reboots or is installed, or each host of a switch that is down, would be installed again; write ${shortest} s or more, 0 for the start, and spec.remediation.triggerIf.unhealthyLessThanOrEqualTo`,
   );

@@ -1,7 +1,7 @@
 import { canonicalAddress } from '../lib/address.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { type BootstrapConfig, type Machine, type OpenShiftControlPlane, ownNames } from './api.ts';
-import { type CheckResult, right, wrong } from './conditions.ts';
+import { type CheckResult, passedCheck, failedCheck } from './conditions.ts';
 
 /**
  * Names and addresses of a Machine from its infrastructure (Cluster API, `MachineAddress`);
@@ -84,18 +84,18 @@ export function hostsCheck({
   for (const { machine, config } of hosts) {
     const { name } = machine.metadata;
     const problem = nodeNameProblem(machine, config);
-    if (problem !== undefined) return wrong('HostNameInvalid', `${problem}; ${remedy}`);
+    if (problem !== undefined) return failedCheck('HostNameInvalid', `${problem}; ${remedy}`);
     const names = namesOf(machine, config);
     if (names.length === 0) silent.push(name);
     for (const one of names) byName.set(one, [...(byName.get(one) ?? []), name]);
   }
   const shared = [...byName].find(([, machines]) => machines.length > 1);
   if (shared !== undefined)
-    return wrong(
+    return failedCheck(
       'HostNameNotUnique',
       `${shared[0]} is the name of ${shared[1].join(', ')}; ${remedy}`,
     );
   return silent.length > 0
     ? unknown('NotReported', `no name is reported of ${silent.join(', ')}`)
-    : right('Valid');
+    : passedCheck('Valid');
 }

@@ -6,7 +6,7 @@ import { capiNames, clusters, type OwnedMetadata, type OwnerReference } from './
 /**
  * Namespace and name as one text, the key of a queue; the name is the object's own unless given.
  */
-export const placed = ({ metadata }: KubeObject, name = metadata.name): string =>
+export const objectKey = ({ metadata }: KubeObject, name = metadata.name): string =>
   `${metadata.namespace ?? ''}/${name}`;
 
 /** Namespace and name of such a key. */

@@ -8,7 +8,7 @@ import { flagFailure } from '../config/failures.ts';
 import { readNamed } from '../config/files.ts';
 import { hostInUrl } from '../lib/address.ts';
 import type { Kube } from '../ports/kube.ts';
-import { kept } from '../controllers/kept.ts';
+import { trimObject } from '../controllers/trim-object.ts';
 import { cliFailure } from './failures.ts';
 import { printWaiting } from './waiting.ts';
 import { untilStopped } from './stop-signal.ts';
@@ -147,6 +147,6 @@ export const followingCluster = (options: Pick<KubeOptions, 'credentials' | 'emi
   kubeCluster({
     ...options,
     ...systemPorts,
-    keep: kept,
+    keep: trimObject,
     followTimeouts: () => calmTimeouts,
   });

@@ -9,7 +9,7 @@ import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
 import { systemPorts } from '../adapters/random.ts';
 import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
-import { kept } from '../controllers/kept.ts';
+import { trimObject } from '../controllers/trim-object.ts';
 import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
 import { certificateSigningRequests, nodes } from '../kube/kinds.ts';
 import { readControllerSettings, renewedToken } from '../config/controller.ts';
@@ -117,7 +117,7 @@ async function ownCluster({ environment, kubeconfig }: PodCall, emit: Emit): Pro
     ...systemPorts,
     credentials,
     emit,
-    keep: kept,
+    keep: trimObject,
     denials: 'final',
     followTimeouts: controllerTimeouts,
   });

@@ -5,7 +5,7 @@ import { clusterOperators, clusterVersions } from '../kube/kinds.ts';
 import { seconds } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { settling } from './watch-cluster.ts';
+import { waitUntilSettled } from './watch-cluster.ts';
 
 const object = (name: string, conditions: Readonly<Record<string, string>>): KubeObject => ({
   metadata: { name },
@@ -24,7 +24,7 @@ function cluster() {
   const stop = new AbortController();
   const printed: string[] = [];
   const print = (lines: readonly string[]): void => void printed.push(...lines);
-  const end = settling({ kube, clock, signal: stop.signal, print });
+  const end = waitUntilSettled({ kube, clock, signal: stop.signal, print });
   return { clock, kube, stop, printed, end };
 }
 

@@ -42,7 +42,7 @@ export async function waitForCluster(call: InstalledCall): Promise<number> {
   await using open = new AsyncDisposableStack();
   open.defer(kube.close);
   const { clock } = systemPorts;
-  const missing = await settling({ kube, signal, print: printAt, clock });
+  const missing = await waitUntilSettled({ kube, signal, print: printAt, clock });
   if (stop.signal.aborted) return stop.endCode();
   if (missing === undefined) return 0;
   throw cliFailure(
@@ -55,7 +55,7 @@ export async function waitForCluster(call: InstalledCall): Promise<number> {
 const pause: Millis = seconds(20);
 
 /** Inputs of the wait for a cluster to settle. */
-export interface Settling {
+export interface ClusterWait {
   readonly kube: Pick<Kube, 'get' | 'list'>;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly signal: AbortSignal;
@@ -66,7 +66,7 @@ export interface Settling {
  * Prints the missing condition whenever it changes. Resolves with undefined when the cluster has
  * settled, or with the last missing condition when the signal aborts.
  */
-export async function settling(watch: Settling): Promise<string | undefined> {
+export async function waitUntilSettled(watch: ClusterWait): Promise<string | undefined> {
   const { kube, clock, signal, print } = watch;
   const ask = async (): Promise<string | undefined> => {
     const version = await kube.get(clusterVersionRef, signal);

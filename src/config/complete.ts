@@ -4,7 +4,7 @@ import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
-import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
+import { type SettingValue, type Layer, type SettingKey, textIn } from './settings.ts';
 
 /**
  * Adds settings that follow from others. By the rules of assisted-installer, an infra-env without
@@ -36,7 +36,7 @@ export function networkFolderOf(
   return { key: 'network.nmstate', folder: nmstateFolder };
 }
 
-function addWriterArgs(settings: Map<SettingKey, Given>): void {
+function addWriterArgs(settings: Map<SettingKey, SettingValue>): void {
   // In a file, a key without a value has the value undefined.
   const { value = [], origin } = settings.get('image.writerArgs') ?? {};
   if (!Array.isArray(value)) return;

@@ -11,7 +11,7 @@ import { notRead } from './files.ts';
 import { Secret } from '../model/secret.ts';
 import { checkConfig, type CheckedConfig } from './load.ts';
 import { readValue } from './read-value.ts';
-import type { Given, Layer, SettingKey } from './settings.ts';
+import type { SettingValue, Layer, SettingKey } from './settings.ts';
 
 /** The settings of the controller. */
 export interface ControllerSettings extends CheckedConfig {
@@ -53,7 +53,7 @@ export async function readControllerSettings(
       hint: 'set it in the job of the controller; see docs/controller.md',
     });
   }
-  const layer = new Map<SettingKey, Given>([
+  const layer = new Map<SettingKey, SettingValue>([
     ['cluster.controlPlaneCount', { value: 3, origin: 'default' }],
     ['service.token', await readToken(environment, path)],
   ]);
@@ -80,7 +80,7 @@ export async function renewedToken(path: string): Promise<Secret | undefined> {
  * The token in the file; the token in the variable only if the file does not exist. Empty without
  * either.
  */
-async function readToken(environment: Environment, path: string): Promise<Given> {
+async function readToken(environment: Environment, path: string): Promise<SettingValue> {
   const text = await ifPresent(readFile(path, 'utf8')).catch(notRead(path));
   const [name, token] = controllerVariable(environment, 'PULL_SECRET_TOKEN') ?? [
     'PULL_SECRET_TOKEN',

@@ -10,7 +10,7 @@ import {
 } from './failures.ts';
 import { goBoolean, readValue } from './read-value.ts';
 import {
-  type Given,
+  type SettingValue,
   type Layer,
   removedSettings,
   type SettingKey,
@@ -40,7 +40,7 @@ export const variableOrigin = (name: string): string => `environment ${name}`;
  */
 export function environmentLayer(environment: Environment, refuse: Refuse = raise): Layer {
   const keys = new Map(settingKeys.map((key) => [variableOf(key), key]));
-  const layer = new Map<SettingKey, Given>();
+  const layer = new Map<SettingKey, SettingValue>();
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith(prefix) || text === undefined || text === '') continue;
     const key = keys.get(name);
@@ -92,7 +92,7 @@ const withScheme = (key: SettingKey, text: string): string =>
  * @throws AgentError `config.invalid-value` if a dry run is requested
  */
 export function knownVariablesLayer(environment: Environment, refuse: Refuse = raise): Layer {
-  const layer = new Map<SettingKey, Given>();
+  const layer = new Map<SettingKey, SettingValue>();
   for (const [key, names] of plainVariables) {
     const name = names.find((candidate) => isSet(environment[candidate]));
     if (name === undefined) continue;

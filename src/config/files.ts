@@ -6,7 +6,7 @@ import { networkFolderOf } from './complete.ts';
 import { readValue } from './read-value.ts';
 import type { Config } from './schema.ts';
 import {
-  type Given,
+  type SettingValue,
   type Layer,
   mergeLayers,
   secretFiles,
@@ -56,7 +56,7 @@ export async function readSecretFiles(
   refuse: Refuse = raise,
 ): Promise<Layer> {
   const given = mergeLayers(layers);
-  const secrets = new Map<SettingKey, Given>();
+  const secrets = new Map<SettingKey, SettingValue>();
   for (const [secret, file] of Object.entries(secretFiles)) {
     const key = secret as SettingKey;
     const path = textIn(given, file);
@@ -154,7 +154,7 @@ export const containerFile = '/run/.containerenv';
  * image that was built on this host, so such an image counts as unknown.
  */
 export function containerLayer(text: string): Layer {
-  const settings = new Map<SettingKey, Given>();
+  const settings = new Map<SettingKey, SettingValue>();
   const image = /^image="([^"\\]+)"$/m.exec(text)?.[1] ?? '';
   if (image !== '' && !image.startsWith('localhost/')) {
     settings.set('images.self', { value: image, origin: 'container' });

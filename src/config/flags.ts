@@ -6,7 +6,7 @@ import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { addOldServiceSettings } from './old-contract.ts';
 import { goBoolean, readValue } from './read-value.ts';
 import {
-  type Given,
+  type SettingValue,
   insteadOf,
   isSecret,
   type Layer,
@@ -17,7 +17,7 @@ import {
 } from './settings.ts';
 
 /** The result of reading a command line. */
-export interface FlagsRead {
+export interface FlagValues {
   /** The settings of the flags. */
   readonly layer: Layer;
   /** Notes for the user: flags without effect, unexpected arguments. */
@@ -50,10 +50,10 @@ const knownFlags: ReadonlyMap<string, KnownFlag> = new Map<string, KnownFlag>([
  * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `cli.*`, `config.invalid-value`, `config.inline-secret`
  */
-export function readFlags(argv: readonly string[], refuse: Refuse = raise): FlagsRead {
+export function readFlags(argv: readonly string[], refuse: Refuse = raise): FlagValues {
   const lookup = (name: string): KnownFlag | undefined => knownFlags.get(name);
   const { uses, rest } = scanFlags(argv, { lookup, unknown: unknownFlag, refuse });
-  const layer = new Map<SettingKey, Given>();
+  const layer = new Map<SettingKey, SettingValue>();
   const notes: string[] = [];
   for (const { name, text = 'true' } of uses) {
     const meaning = lookup(name)?.meaning;

@@ -17,7 +17,7 @@ import {
 import { type Environment, environmentLayer, knownVariablesLayer } from './environment.ts';
 import { raise, type Refuse, refusedBy } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
-import { type FlagsRead, readFlags } from './flags.ts';
+import { type FlagValues, readFlags } from './flags.ts';
 import { storeContractLayer } from './old-contract.ts';
 import { hintsProblem, invalid, mirrorsForm, type Problem, quoted } from './read-value.ts';
 import { Config } from './schema.ts';
@@ -109,7 +109,7 @@ export async function findInConfig(
  */
 export function layersOver(
   files: readonly Layer[],
-  flags: Pick<FlagsRead, 'layer'>,
+  flags: Pick<FlagValues, 'layer'>,
   environment: Environment,
   refuse: Refuse = raise,
 ): readonly Layer[] {

@@ -2,7 +2,7 @@ import { type Environment, isSet, variableOrigin } from './environment.ts';
 import type { Refuse } from './failures.ts';
 import { flagName, type FlagUse } from './go-flags.ts';
 import { invalid, readValue } from './read-value.ts';
-import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
+import { type SettingValue, type Layer, type SettingKey, textIn } from './settings.ts';
 
 /** Flags that only a service with version 1 of the API sends. */
 const versionOneFlags: readonly string[] = ['host', 'port', 'host-name', 'installation-timeout'];
@@ -16,7 +16,7 @@ const versionOneFlags: readonly string[] = ['host', 'port', 'host-name', 'instal
  */
 export function addOldServiceSettings(
   uses: readonly FlagUse[],
-  layer: Map<SettingKey, Given>,
+  layer: Map<SettingKey, SettingValue>,
   notes: string[],
   refuse: Refuse,
 ): void {
@@ -46,7 +46,7 @@ export function addOldServiceSettings(
 
 function addVersionOneService(
   last: ReadonlyMap<string, string>,
-  layer: Map<SettingKey, Given>,
+  layer: Map<SettingKey, SettingValue>,
   notes: string[],
 ): void {
   const flag = versionOneFlags.find((name) => last.has(name));
@@ -82,7 +82,7 @@ const storeVariables: readonly (readonly [SettingKey, string])[] = [
  */
 export function storeContractLayer(environment: Environment, others: Layer): Layer {
   if (!isSet(environment['S3_URL']) || textIn(others, 'service.url') !== '') return new Map();
-  const layer = new Map<SettingKey, Given>([
+  const layer = new Map<SettingKey, SettingValue>([
     ['ignition.source', { value: 's3', origin: variableOrigin('S3_URL') }],
   ]);
   for (const [key, name] of storeVariables) {

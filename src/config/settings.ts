@@ -73,13 +73,13 @@ export const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = 
 };
 
 /** A value with its origin, for people: `flag --url`, `file config.yaml:12`. */
-export interface Given {
+export interface SettingValue {
   readonly value: unknown;
   readonly origin: string;
 }
 
 /** The settings of one source: a file, the environment, the command line. */
-export type Layer = ReadonlyMap<SettingKey, Given>;
+export type Layer = ReadonlyMap<SettingKey, SettingValue>;
 
 /** Merges layers into one. A later layer wins; it replaces whole values, also lists. */
 export function mergeLayers(layers: readonly Layer[]): Layer {

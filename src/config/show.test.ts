@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
 import { checkConfig } from './load.ts';
-import { type Given, type SettingKey, settingKeys, settingKinds } from './settings.ts';
+import { type SettingValue, type SettingKey, settingKeys, settingKinds } from './settings.ts';
 import { configJsonSchema, renderConfigJson, renderConfigText } from './show.ts';
 
 interface JsonSchema {
@@ -10,7 +10,7 @@ interface JsonSchema {
 }
 
 const checked = checkConfig([
-  new Map<SettingKey, Given>([
+  new Map<SettingKey, SettingValue>([
     ['service.token', { value: new Secret('hidden'), origin: 'environment PULL_SECRET_TOKEN' }],
     ['disk.format', { value: ['/dev/b'], origin: 'flag --format-disk' }],
   ]),

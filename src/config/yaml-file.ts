@@ -5,7 +5,7 @@ import { parseYaml } from '../lib/yaml-text.ts';
 import type { AgentError } from '../model/failure.ts';
 import { configFailure, raise, type Refuse, whatToWrite } from './failures.ts';
 import {
-  type Given,
+  type SettingValue,
   insteadOf,
   isSecret,
   isSettingKey,
@@ -41,7 +41,7 @@ export function fileLayer({ path, text }: ConfigFile, refuseFirst: Refuse = rais
   }
   // After a syntax error, the parser's guesses at the rest are not the user's settings.
   const refuse: Refuse = error === undefined ? refuseFirst : () => undefined;
-  const layer = new Map<SettingKey, Given>();
+  const layer = new Map<SettingKey, SettingValue>();
   const addKeys = (top: Entry): void => {
     for (const { name, origin, node } of pairsOf(top.node, { place, refuse })) {
       const key = `${top.name}.${name}`;

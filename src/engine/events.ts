@@ -52,7 +52,7 @@ export interface StagedLane {
 }
 
 /** The step that an event is about. */
-interface AboutStep {
+interface StepReference {
   readonly step: string;
   readonly lane?: string;
 }
@@ -85,37 +85,37 @@ export type RunEventBody =
       readonly staged: readonly StagedLane[];
     }
   | { readonly type: 'lane.finished'; readonly lane: string }
-  | (AboutStep & {
+  | (StepReference & {
       readonly type: 'step.started';
       readonly title: string;
       readonly attempt: number;
       readonly stage?: Stage;
       readonly stageInfo?: string;
     })
-  | (AboutStep & { readonly type: 'step.progress'; readonly progress: Progress })
-  | (AboutStep & {
+  | (StepReference & { readonly type: 'step.progress'; readonly progress: Progress })
+  | (StepReference & {
       /** Work continues without news, and limits its own time. */
       readonly type: 'step.alive';
       /** The current activity, if the text beside the stage does not name it. */
       readonly doing?: string;
     })
-  | (AboutStep & { readonly type: 'step.finished'; readonly duration: Millis })
-  | (AboutStep & {
+  | (StepReference & { readonly type: 'step.finished'; readonly duration: Millis })
+  | (StepReference & {
       readonly type: 'step.retrying';
       readonly failure: FailureReport;
       readonly attempt: number;
       readonly attempts: number;
     })
-  | (AboutStep & { readonly type: 'step.failed'; readonly failure: FailureReport })
-  | (AboutStep & { readonly type: 'step.stopped' })
-  | (AboutStep & { readonly type: 'step.skipped'; readonly reason: string })
-  | (AboutStep & {
+  | (StepReference & { readonly type: 'step.failed'; readonly failure: FailureReport })
+  | (StepReference & { readonly type: 'step.stopped' })
+  | (StepReference & { readonly type: 'step.skipped'; readonly reason: string })
+  | (StepReference & {
       readonly type: 'step.reused';
       readonly title: string;
       readonly stage?: Stage;
       readonly stageInfo?: string;
     })
-  | (AboutStep & {
+  | (StepReference & {
       readonly type: 'wait.updated';
       /** The condition of the wait; for a retried request, the server that is asked. */
       readonly sentence: string;
@@ -126,7 +126,7 @@ export type RunEventBody =
       readonly waited: Millis;
       readonly limit: Millis;
     })
-  | (AboutStep & {
+  | (StepReference & {
       /** The condition of the wait is met, or the wait timed out. */
       readonly type: 'wait.finished';
       readonly sentence: string;
@@ -134,7 +134,7 @@ export type RunEventBody =
       readonly attempt?: number;
       readonly waited: Millis;
     })
-  | (AboutStep & {
+  | (StepReference & {
       readonly type: 'note';
       readonly level: 'debug' | 'info' | 'warn';
       readonly message: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JournalHeader, type JournalRecord, renderRecord } from './journal.ts';
-import { decideResume, isReused, type Past } from './resume.ts';
+import { decideResume, isReused, type StepRecords } from './resume.ts';
 
 const header: JournalHeader = {
   type: 'header',
@@ -37,8 +37,8 @@ describe('decideResume', () => {
 });
 
 describe('isReused', () => {
-  const finished: Past = new Map([['a/one', { state: 'finished', fact: null }]]);
-  const begun: Past = new Map([['a/one', { state: 'begun' }]]);
+  const finished: StepRecords = new Map([['a/one', { state: 'finished', fact: null }]]);
+  const begun: StepRecords = new Map([['a/one', { state: 'begun' }]]);
   const id = 'a/one';
 
   it.each([

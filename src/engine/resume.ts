@@ -8,13 +8,13 @@ export type StepRecord =
   { readonly state: 'finished'; readonly fact: unknown } | { readonly state: 'begun' };
 
 /** State of each step in an earlier run. */
-export type Past = ReadonlyMap<string, StepRecord>;
+export type StepRecords = ReadonlyMap<string, StepRecord>;
 
 /** Whether a run can resume with a journal, and the difference if it cannot. */
 export type ResumeDecision =
   | { readonly kind: 'fresh' }
   | { readonly kind: 'set-aside'; readonly because: string }
-  | { readonly kind: 'resume'; readonly past: Past };
+  | { readonly kind: 'resume'; readonly past: StepRecords };
 
 /** Compares a journal with the run that is about to start. */
 export function decideResume(lines: readonly string[], header: JournalHeader): ResumeDecision {
@@ -34,7 +34,7 @@ function headerDifference(found: JournalHeader, wanted: JournalHeader): string |
   return undefined;
 }
 
-function pastOf(entries: readonly JournalEntry[]): Past {
+function pastOf(entries: readonly JournalEntry[]): StepRecords {
   const past = new Map<string, StepRecord>();
   for (const entry of entries) {
     if (entry.type === 'finished') past.set(entry.step, { state: 'finished', fact: entry.fact });
@@ -44,8 +44,10 @@ function pastOf(entries: readonly JournalEntry[]): Past {
 }
 
 /** Whether a run has reached a step of its role that destroys. */
-export const hasDestroyed = <W extends World>(role: Pick<Role<W>, 'steps'>, past: Past): boolean =>
-  mainLine(role).some(({ step }) => step.effect === 'destroys' && past.has(step.id));
+export const hasDestroyed = <W extends World>(
+  role: Pick<Role<W>, 'steps'>,
+  past: StepRecords,
+): boolean => mainLine(role).some(({ step }) => step.effect === 'destroys' && past.has(step.id));
 
 /**
  * The rule for resuming. Before the first step that destroys, all steps run again, since their
@@ -53,7 +55,7 @@ export const hasDestroyed = <W extends World>(role: Pick<Role<W>, 'steps'>, past
  * again if its run has come back: the reboot may have been cancelled.
  */
 export const isReused = (
-  past: Past,
+  past: StepRecords,
   { id, effect }: Pick<AnyStep<World>, 'id' | 'effect'>,
   hasStartedWriting: boolean,
 ): boolean =>

@@ -14,7 +14,7 @@ import { type AnyFact, type FactStore, isOptional } from './fact.ts';
 import { asAgentError, engineFailure, reportOf, withFirst } from './failures.ts';
 import { type Journal, type JournalEntry, renderRecord } from './journal.ts';
 import { limited } from './limit.ts';
-import { isReused, type Past } from './resume.ts';
+import { isReused, type StepRecords } from './resume.ts';
 import type { PlacedStep } from './role.ts';
 import type { Scope, StepScope, World } from './step.ts';
 import { reportRetries, untilOf, type WaitListener } from './wait.ts';
@@ -25,7 +25,7 @@ export interface RunContext<W extends World> {
   readonly ports: W['ports'];
   readonly clock: Clock;
   readonly journal: Journal;
-  readonly past: Past;
+  readonly past: StepRecords;
   /** Whether an earlier run has begun to destroy; its finished steps are then reused. */
   readonly hasStartedWriting: boolean;
   readonly facts: FactStore;
@@ -57,7 +57,7 @@ type Undo = Parameters<StepScope<unknown>['onExit']>;
 
 type StepEvent = Extract<RunEventBody, { readonly step: string }>;
 
-type Without<Union, Key extends string> = Union extends unknown ? Omit<Union, Key> : never;
+type OmitKey<Union, Key extends string> = Union extends unknown ? Omit<Union, Key> : never;
 
 /** One step of a run. */
 export class StepRun<W extends World> {
@@ -94,7 +94,7 @@ export class StepRun<W extends World> {
     return 'done';
   }
 
-  #emit(body: Without<StepEvent, 'step' | 'lane'>): void {
+  #emit(body: OmitKey<StepEvent, 'step' | 'lane'>): void {
     const { step, lane } = this.#placed;
     const who = { step: step.id, ...(lane === undefined ? {} : { lane }) };
     const { type, ...more } = body;
@@ -108,7 +108,7 @@ export class StepRun<W extends World> {
   }
 
   /** Adds an entry to the journal; with `flush` it is on the disk when the promise resolves. */
-  async #record(content: Without<JournalEntry, 'at' | 'step'>, flush = true): Promise<void> {
+  async #record(content: OmitKey<JournalEntry, 'at' | 'step'>, flush = true): Promise<void> {
     const { clock, journal } = this.#context;
     const entry = { ...content, step: this.#placed.step.id, at: clock.now() };
     await journal.append(renderRecord(entry), { flush });

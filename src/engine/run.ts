@@ -8,7 +8,7 @@ import { type Emit, notesOf, type RunEvent, type Sink, type StagedLane } from '.
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
-import { decideResume, hasDestroyed, type Past } from './resume.ts';
+import { decideResume, hasDestroyed, type StepRecords } from './resume.ts';
 import { activeSteps, isLanes, type Item, type Lanes, linesFor, type Role } from './role.ts';
 import { type RunContext, StepRun } from './run-step.ts';
 import type { AnyStep, World } from './step.ts';
@@ -109,7 +109,7 @@ function emitter<W extends World>({ clock, run, sinks }: RunOptions<W>): Emit {
 async function openJournal<W extends World>(
   { journal, header, role }: RunOptions<W>,
   emit: Emit,
-): Promise<Past> {
+): Promise<StepRecords> {
   const wanted: JournalHeader = { type: 'header', v: 1, role: role.name, ...header };
   const decision = decideResume(await journal.read(), wanted);
   if (decision.kind === 'resume') return decision.past;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { fakeKube } from '../../test/support/fake-kube.ts';
-import { type Followed, followed } from '../adapters/kube/follow.ts';
+import { type KnownObjects, followed } from '../adapters/kube/follow.ts';
 import { nodes, pods } from './kinds.ts';
 import { minutes } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
@@ -35,7 +35,7 @@ function setUp(port?: Pick<Kube, 'follow'>) {
 
 /** A selection whose events come from the test. */
 function shown() {
-  let known: Followed | undefined;
+  let known: KnownObjects | undefined;
   const port: Pick<Kube, 'follow'> = {
     follow: (_, seen) => {
       known = followed(seen);

@@ -9,7 +9,7 @@ export interface Masker {
 
 /** A masker without secrets. */
 export function masker(): Masker {
-  const known: Known = { short: new Set(), heads: new Map(), tails: new Map() };
+  const known: SecretForms = { short: new Set(), heads: new Map(), tails: new Map() };
   return {
     register: (secret) => {
       for (const form of formsOf(secret.reveal())) add(known, form);
@@ -27,13 +27,13 @@ type Chunks = Map<string, Set<string>>;
  * Forms indexed by their first and last letters: there may be thousands, and a text is searched
  * only once.
  */
-interface Known {
+interface SecretForms {
   readonly short: Set<string>;
   readonly heads: Chunks;
   readonly tails: Chunks;
 }
 
-function add({ short, heads, tails }: Known, form: string): void {
+function add({ short, heads, tails }: SecretForms, form: string): void {
   if (form.length < shortestChunk) short.add(form);
   else {
     addTo(heads, form.slice(0, shortestChunk), form);
@@ -46,7 +46,7 @@ const addTo = (chunks: Chunks, chunk: string, form: string): unknown =>
 
 type Span = readonly [from: number, to: number];
 
-function spansIn(text: string, { short, heads, tails }: Known): readonly Span[] {
+function spansIn(text: string, { short, heads, tails }: SecretForms): readonly Span[] {
   const spans: Span[] = [...short].flatMap((form) => placesOf(text, form));
   if (heads.size === 0) return spans;
   for (let at = 0; at + shortestChunk <= text.length; at += 1) {

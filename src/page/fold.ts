@@ -13,7 +13,7 @@ import {
   type Span,
 } from './state.ts';
 
-type Of<Kind extends PageUpdate['kind']> = Extract<PageUpdate, { readonly kind: Kind }>;
+type UpdateOf<Kind extends PageUpdate['kind']> = Extract<PageUpdate, { readonly kind: Kind }>;
 
 /** A line of the log without its number; undefined for an update without news. */
 type NewLine = Pick<PageLine, 'source' | 'level' | 'text'> | undefined;
@@ -60,7 +60,7 @@ function plain(update: PageUpdate): PageUpdate {
 }
 
 const pageChanges: {
-  readonly [Kind in PageUpdate['kind']]: (page: PageState, update: Of<Kind>) => PageChange;
+  readonly [Kind in PageUpdate['kind']]: (page: PageState, update: UpdateOf<Kind>) => PageChange;
 } = {
   begin: (page, { title = page.title, startedAt = page.startedAt }) => [{ title, startedAt }],
   host: withHost,
@@ -101,7 +101,7 @@ const pageChanges: {
 };
 
 /** Adds a host; a known host keeps its steps and its end. */
-function withHost({ hosts }: PageState, update: Of<'host'>): PageChange {
+function withHost({ hosts }: PageState, update: UpdateOf<'host'>): PageChange {
   const { id, name, role, rail, hardware = '' } = update;
   const index = hosts.findIndex((host) => host.id === id);
   if (index === -1 && hosts.length >= caps.hosts) return [{}];
@@ -123,7 +123,7 @@ function hostChange<Update extends { readonly host: string }>(
   };
 }
 
-function afterEvent(host: HostState, { event }: Of<'event'>): HostChange {
+function afterEvent(host: HostState, { event }: UpdateOf<'event'>): HostChange {
   const steps = stepsAfter(host.steps, withTexts(event, short) as RunEvent);
   const lastWait = 'step' in event ? host.steps[event.step]?.wait?.status : undefined;
   const line = eventLine(event, lastWait);
@@ -139,7 +139,7 @@ function afterEvent(host: HostState, { event }: Of<'event'>): HostChange {
 }
 
 /** Sets the end of a host; only the first end counts. */
-function afterHostEnd(host: HostState, update: Of<'host-end'>): HostChange {
+function afterHostEnd(host: HostState, update: UpdateOf<'host-end'>): HostChange {
   const { at, isGood, isStopped, text, failure } = update;
   const badLevel = isStopped === true ? 'warn' : 'error';
   return [
@@ -216,7 +216,7 @@ const isReset = ({ end, status }: HostState, now: string): boolean =>
   failedStatuses.includes(status) &&
   !['', ...failedStatuses].includes(now);
 
-function afterStage(before: HostState, update: Of<'stage'>): HostChange {
+function afterStage(before: HostState, update: UpdateOf<'stage'>): HostChange {
   const { at, stage, status, since = at } = update;
   // An agent reports its role as the text of its first stage, which says nothing here.
   const stageInfo = update.info === before.role ? '' : update.info;
@@ -250,7 +250,7 @@ function afterStage(before: HostState, update: Of<'stage'>): HostChange {
 /** A text without its percentage, which is not news. */
 const withoutPercent = (text: string): string => text.replace(/\d{1,3} ?%/, '');
 
-function stageLine(host: HostState, { stage, info: text, status }: Of<'stage'>): NewLine {
+function stageLine(host: HostState, { stage, info: text, status }: UpdateOf<'stage'>): NewLine {
   const more = text === '' ? '' : `: ${text}`;
   if (status === 'error' && host.status !== 'error')
     return { source: host.name, level: 'error', text: `status error${more}` };
@@ -258,7 +258,7 @@ function stageLine(host: HostState, { stage, info: text, status }: Of<'stage'>):
   return stage === '' || isKnown ? undefined : info(host.name, `stage ${stage}${more}`);
 }
 
-function afterPhase(host: HostState, { at, phase }: Of<'phase'>): HostChange {
+function afterPhase(host: HostState, { at, phase }: UpdateOf<'phase'>): HostChange {
   const line = ['', host.stage].includes(phase) ? undefined : info(host.name, phase);
   if (phase === host.phase) return [{}, line];
   if (phase === '') return [{ phase, spans: closed(host.spans, at, host.phase) }, line];
@@ -270,7 +270,7 @@ function afterPhase(host: HostState, { at, phase }: Of<'phase'>): HostChange {
   return [{ phase, steps, spans }, line];
 }
 
-function withObject({ objects }: PageState, update: Of<'object'>): PageChange {
+function withObject({ objects }: PageState, update: UpdateOf<'object'>): PageChange {
   const { at, object, isGone } = update;
   const { kind, name, state, tone } = object;
   const index = objects.findIndex((one) => one.kind === kind && one.name === name);

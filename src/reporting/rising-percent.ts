@@ -12,13 +12,13 @@ export function risingPercent(): (event: RunEvent) => RunEvent {
     if (event.type !== 'step.progress' || event.progress.percent === undefined) return event;
     const { step, progress } = event;
     const { percent = 0 } = progress;
-    if (percent < (shown.get(step) ?? 0)) return { ...event, progress: again(progress) };
+    if (percent < (shown.get(step) ?? 0)) return { ...event, progress: describeRestart(progress) };
     shown.set(step, percent);
     return event;
   };
 }
 
-function again({ percent, ...rest }: Progress): Progress {
+function describeRestart({ percent, ...rest }: Progress): Progress {
   if (rest.info !== `${percent ?? 0}%`) return rest;
   const left = rest.remaining;
   // In whole minutes: each new text is news to the service, which gives up on a stage without news.

@@ -43,11 +43,11 @@ export function keyfileProblems(files: Iterable<NamedText>): readonly string[] {
   const connections = read.flatMap((one) => ('values' in one ? [one] : []));
   return [
     ...read.flatMap((one) => ('problem' in one ? [one.problem] : [])),
-    ...twice(connections, 'file', ({ name }) => name),
-    ...twice(connections, 'connection.uuid', ({ values }) =>
+    ...duplicatesOf(connections, 'file', ({ name }) => name),
+    ...duplicatesOf(connections, 'connection.uuid', ({ values }) =>
       values.get('connection.uuid')?.toLowerCase(),
     ),
-    ...connections.flatMap((one) => lost(one, connections)),
+    ...connections.flatMap((one) => missingController(one, connections)),
   ];
 }
 
@@ -239,7 +239,7 @@ function valuesIn(text: string): Values | number {
   return values;
 }
 
-function twice(
+function duplicatesOf(
   connections: readonly Connection[],
   what: string,
   of: (one: Connection) => string | undefined,
@@ -255,7 +255,10 @@ function twice(
  * The controller of a connection, if no keyfile makes it: a bond or a bridge exists only through a
  * connection of its own.
  */
-function lost({ name, values }: Connection, all: readonly Connection[]): readonly string[] {
+function missingController(
+  { name, values }: Connection,
+  all: readonly Connection[],
+): readonly string[] {
   const controller = values.get('connection.controller') ?? values.get('connection.master');
   const isThere = all.some(({ values: other }) =>
     ['interface-name', 'uuid'].some((key) => other.get(`connection.${key}`) === controller),

@@ -58,7 +58,7 @@ interface Mistake {
 }
 
 /** The result of reading arguments for `coreos-installer install`. */
-interface WriterArgsRead {
+interface WriterArgs {
   /** The first argument that is not allowed. */
   readonly mistake?: Mistake;
   /** The known options, in their order. */
@@ -69,7 +69,7 @@ interface WriterArgsRead {
  * Parses arguments for `coreos-installer install`. An option outside of the tables may be newer
  * than they are: it is accepted, and the next word counts as its value unless it is an option.
  */
-export function readWriterArgs(args: readonly string[]): WriterArgsRead {
+export function readWriterArgs(args: readonly string[]): WriterArgs {
   const uses: WriterUse[] = [];
   let unknownAt = Number.NaN;
   for (const token of tokensOf(args)) {

@@ -101,7 +101,7 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
   };
 }
 
-interface Followed {
+interface FollowedStream {
   readonly text: () => string;
   readonly closed: Promise<void>;
   readonly abandon: () => void;
@@ -110,7 +110,7 @@ interface Followed {
 function follow(
   source: Readable,
   { stream, onLine }: { stream: 'stdout' | 'stderr'; onLine: SpawnOptions['onLine'] },
-): Followed {
+): FollowedStream {
   const tail = outputRing(capacity[stream]);
   const lines = lineSplitter((line) => onLine?.(line, stream));
   const decoder = new StringDecoder('utf8');

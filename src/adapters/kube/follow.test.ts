@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject, KubeView } from '../../ports/kube.ts';
-import { type Followed, followed } from './follow.ts';
+import { type KnownObjects, followed } from './follow.ts';
 
 const object = (name: string, version: number, namespace?: string): KubeObject => ({
   metadata: {
@@ -12,7 +12,7 @@ const object = (name: string, version: number, namespace?: string): KubeObject =
 });
 
 let views: KubeView[];
-let known: Followed;
+let known: KnownObjects;
 beforeEach(() => {
   views = [];
   known = followed((view) => views.push({ ...view }));

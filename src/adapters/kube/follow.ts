@@ -68,7 +68,7 @@ export async function follow(
 interface Course extends Cluster {
   readonly following: Following;
   readonly signal: AbortSignal;
-  readonly known: Followed;
+  readonly known: KnownObjects;
   readonly pace: Pauses;
   /** Pauses for a kind that is not served. */
   readonly absence: Pauses;
@@ -100,7 +100,7 @@ async function round(course: Course): Promise<Millis> {
       // just before.
       if (known.version() === '') rereading = reread().catch(() => undefined);
     },
-    happened: (event: Parameters<Followed['happened']>[0]) => {
+    happened: (event: Parameters<KnownObjects['happened']>[0]) => {
       heard.isAlive = true;
       known.happened(event);
     },
@@ -209,7 +209,7 @@ function noneWhereItIsMissing(error: unknown): undefined {
 const isMissing = ({ failure }: ApiError): boolean => failure.code === 'kube.not-found';
 
 /** The known objects of a followed selection; each change is passed to `seen`. */
-export interface Followed {
+export interface KnownObjects {
   /** resourceVersion from which a watch continues; undefined if a list is needed first. */
   readonly version: () => string | undefined;
   readonly listed: (listing: Listing) => void;
@@ -227,7 +227,7 @@ export interface Followed {
 }
 
 /** A view without objects; `seen` is not called before the first information. */
-export function followed(seen: (view: KubeView) => void): Followed {
+export function followed(seen: (view: KubeView) => void): KnownObjects {
   const objects = new SortedMap<KubeObject>();
   let isSynced = false;
   let version: string | undefined;

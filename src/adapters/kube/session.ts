@@ -22,7 +22,7 @@ export interface Session {
 }
 
 /** Connections with one kubeconfig. */
-interface Opened {
+interface Connections {
   readonly text: string;
   readonly server: OpenApiServer;
   /** Number of requests under way. */
@@ -35,13 +35,13 @@ const pause = seconds(1);
 /** Opens a session; reads nothing and does not connect before its first use. */
 export function session(credentials: Credentials, reach: ReachOptions): Session {
   const closing = new AbortController();
-  const open = new Set<Opened>();
-  let known: Opened | undefined;
+  const open = new Set<Connections>();
+  let known: Connections | undefined;
   let isDoubted = false;
   let loading: Promise<ApiServer> | undefined;
 
   /** Closes connections with older credentials, unless an answer is under way. */
-  const retire = (one: Opened): void => {
+  const retire = (one: Connections): void => {
     if (one === known || one.requests > 0) return;
     void one.server.close().finally(() => open.delete(one));
   };

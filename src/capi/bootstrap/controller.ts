@@ -19,12 +19,12 @@ import {
   ownNames,
   tokenSecretName,
 } from '../api.ts';
-import { findCondition, isConditionTrue, wrong } from '../conditions.ts';
+import { findCondition, isConditionTrue, failedCheck } from '../conditions.ts';
 import {
   coreOwner,
   isClusterPaused,
   isControlledBy,
-  placed,
+  objectKey,
   refOf,
   refTo,
   secretData,
@@ -78,18 +78,18 @@ export function bootstrapControllers({
       idle: 'the configs are watched',
       about: (key) => `config ${key}`,
       reads: Object.values(stores),
-      keys: () => stores.configs.all().map((config) => placed(config)),
+      keys: () => stores.configs.all().map((config) => objectKey(config)),
       watch: (add) => {
         const addCluster = (cluster: KubeObject | undefined): void => {
           if (cluster === undefined) return;
-          for (const machine of stores.machines.by('cluster', placed(cluster)))
-            add(placed(machine, configNameOf(machine)));
+          for (const machine of stores.machines.by('cluster', objectKey(cluster)))
+            add(objectKey(machine, configNameOf(machine)));
         };
         stores.configs.onChange(({ before, after = before }) => {
-          if (after !== undefined) add(placed(after));
+          if (after !== undefined) add(objectKey(after));
         });
         stores.machines.onChange(({ after }) => {
-          if (after !== undefined) add(placed(after, configNameOf(after)));
+          if (after !== undefined) add(objectKey(after, configNameOf(after)));
         });
         stores.clusters.onChange(({ after }) => addCluster(after));
         stores.controlPlanes.onChange(({ after }) => {
@@ -99,7 +99,7 @@ export function bootstrapControllers({
         stores.tokens.onChange(({ before, after }) => {
           if (before === undefined || after !== undefined) return;
           const { ownerReferences = [] }: Partial<OwnedMetadata> = before.metadata;
-          for (const { name } of ownerReferences) add(placed(before, name));
+          for (const { name } of ownerReferences) add(objectKey(before, name));
         });
       },
       reconcile: (key, signal) => reconcile(scope, key, signal),
@@ -161,9 +161,9 @@ async function changeOf(
     return { ...change, dataSecretName: metadata.name };
   } catch (error) {
     if (error instanceof Missing)
-      return { ...change, dataSecret: wrong(error.reason, error.message) };
+      return { ...change, dataSecret: failedCheck(error.reason, error.message) };
     if (!isRefused(error)) throw error;
-    return { ...change, dataSecret: wrong('SecretFailed', error.message) };
+    return { ...change, dataSecret: failedCheck('SecretFailed', error.message) };
   }
 }
 
@@ -188,7 +188,7 @@ async function prepare(
   const { name, namespace = '', uid } = config.metadata;
   const ref = { kind: secretKind, namespace, name };
   const existing = await kube.get(ref, signal);
-  if (existing !== undefined && !isControlledBy(existing, uid)) throw taken(name);
+  if (existing !== undefined && !isControlledBy(existing, uid)) throw secretNameTaken(name);
   const given = existing && givenToken(config, existing);
   // clusterctl moves the spec of an object with its cluster, but not its status.
   const isProvisioned = hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== '';
@@ -215,7 +215,7 @@ async function prepare(
 const hasInfrastructure = (object: KubeObject): boolean =>
   partOf(object, 'status', 'initialization', 'infrastructureProvisioned') === true;
 
-const taken = (name: string): Missing =>
+const secretNameTaken = (name: string): Missing =>
   new Missing('SecretNameTaken', `Secret ${name} belongs to something else`);
 
 /** The hash of a token; it identifies the token and is stored in a Secret. */
@@ -239,7 +239,7 @@ async function ensureToken(
   if (found !== undefined) {
     const token = secretText(found, tokenKeys.token);
     if (isControlledBy(found, uid) && token !== undefined) return token;
-    throw taken(name);
+    throw secretNameTaken(name);
   }
   const data = { [tokenKeys.token]: given, [tokenKeys.hash]: hashOfToken(given) };
   const secret = secretFor(view, name, 'Opaque', { [ownNames.agentToken]: '' }, data);
@@ -293,7 +293,7 @@ async function valueOf(
   signal: AbortSignal,
 ): Promise<string> {
   const machines = new Set(
-    stores.machines.by('cluster', placed(view.cluster)).map(({ metadata }) => metadata.name),
+    stores.machines.by('cluster', objectKey(view.cluster)).map(({ metadata }) => metadata.name),
   );
   const own = { inventoryUrl, inventoryCa: await ca?.(), token };
   const input = await readMachineInput({ kube, view, machines, signal }, own);

@@ -13,9 +13,9 @@ import {
   type CheckResult,
   findCondition,
   pausedCheck,
-  right,
+  passedCheck,
   withConditions,
-  wrong,
+  failedCheck,
 } from '../conditions.ts';
 import { refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
@@ -65,8 +65,8 @@ export function deriveChecks(
 ): Readonly<Record<'DataSecretAvailable' | 'AgentReporting' | 'Ready', CheckResult>> {
   const isMade = status.initialization?.dataSecretCreated === true;
   const before = findCondition(status.conditions, 'DataSecretAvailable');
-  const missing = before?.status === 'False' ? before : wrong('WaitingForMachine');
-  const data = dataSecret ?? (isMade ? right('Available') : missing);
+  const missing = before?.status === 'False' ? before : failedCheck('WaitingForMachine');
+  const data = dataSecret ?? (isMade ? passedCheck('Available') : missing);
   const isLost = now >= (lostAt(status) ?? Number.POSITIVE_INFINITY);
   return {
     DataSecretAvailable: data,
@@ -84,10 +84,10 @@ const silentStages: ReadonlySet<string> = new Set<Stage>([
 ]);
 
 function reportingCheck({ progress }: BootstrapConfigStatus, isLost: boolean): CheckResult {
-  if (progress === undefined) return wrong('NotYet');
-  if (progress.stage === 'Done') return right('Installed');
-  if (isLost) return wrong('Lost', `last report ${progress.updatedAt}`);
-  return right(silentStages.has(progress.stage) ? 'Rebooted' : 'Reporting');
+  if (progress === undefined) return failedCheck('NotYet');
+  if (progress.stage === 'Done') return passedCheck('Installed');
+  if (isLost) return failedCheck('Lost', `last report ${progress.updatedAt}`);
+  return passedCheck(silentStages.has(progress.stage) ? 'Rebooted' : 'Reporting');
 }
 
 function readyCheck(
@@ -95,16 +95,16 @@ function readyCheck(
   data: CheckResult,
   isLost: boolean,
 ): CheckResult {
-  if (progress === undefined) return data.status === 'True' ? wrong('WaitingForAgent') : data;
+  if (progress === undefined) return data.status === 'True' ? failedCheck('WaitingForAgent') : data;
   const message = shownProgress(progress);
-  if (progress.stage === 'Done') return right('Installed');
+  if (progress.stage === 'Done') return passedCheck('Installed');
   if (progress.stage === 'Failed') {
     const place = logSecretName === undefined ? '' : ` (log: Secret ${logSecretName})`;
-    return wrong(failureReason(progress), `${plainLine(message, 900)}${place}`);
+    return failedCheck(failureReason(progress), `${plainLine(message, 900)}${place}`);
   }
   return isLost
-    ? wrong('AgentLost', `${message}: no report since ${progress.updatedAt}`)
-    : wrong(reasonOf(progress.stage), message);
+    ? failedCheck('AgentLost', `${message}: no report since ${progress.updatedAt}`)
+    : failedCheck(reasonOf(progress.stage), message);
 }
 
 /** A stage as the reason of a condition: WritingImageToDisk for `Writing image to disk`. */

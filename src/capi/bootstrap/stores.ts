@@ -16,7 +16,7 @@ import {
   type OpenShiftControlPlane,
   ownNames,
 } from '../api.ts';
-import { coreOwner, placed } from '../objects.ts';
+import { coreOwner, objectKey } from '../objects.ts';
 import type { MachineRole } from './ignition.ts';
 
 /**
@@ -29,7 +29,7 @@ export const bootstrapStores = (ports: Pick<Ports, 'kube' | 'clock'>, namespace?
   machines: informer(
     ports,
     { kind: capiMachines, namespace },
-    { cluster: (machine) => [placed(machine, textAt(machine, 'spec', 'clusterName'))] },
+    { cluster: (machine) => [objectKey(machine, textAt(machine, 'spec', 'clusterName'))] },
   ),
   clusters: informer(ports, { kind: clusters, namespace }),
   controlPlanes: informer(ports, { kind: controlPlanes, namespace }),

@@ -16,9 +16,9 @@ import {
   kubeconfigSecretName,
   type OpenShiftControlPlane,
 } from '../api.ts';
-import { findCondition, right } from '../conditions.ts';
-import { placed, refOf, refTo, secretText } from '../objects.ts';
-import type { GuestSeen } from './guest-hosts.ts';
+import { findCondition, passedCheck } from '../conditions.ts';
+import { objectKey, refOf, refTo, secretText } from '../objects.ts';
+import type { GuestView } from './guest-hosts.ts';
 import { type Guest, guestsOf, type OpenGuest, readMasters } from './guest.ts';
 import { readInstallInputs } from './inputs.ts';
 import type { ControlPlaneScope, Pass } from './pass.ts';
@@ -69,7 +69,7 @@ export function controlPlaneControllers({
       idle: 'the control planes are watched',
       about: (key) => `control plane ${key}`,
       reads: Object.values(stores),
-      keys: () => stores.controlPlanes.all().map((one) => placed(one)),
+      keys: () => stores.controlPlanes.all().map((one) => objectKey(one)),
       watch: (add) => {
         addKey = add;
         watchControlPlanes(stores, add);
@@ -130,9 +130,9 @@ async function passOf(
   const isActive = !view.isPaused && !view.isDeleting;
   const needsInputs = isActive && !view.hasAssets && !view.areAssetsLost;
   const isMissing = isActive && hosts.length < replicas;
-  const jobs = stores.jobs.by('cluster', placed(controlPlane, cluster?.metadata.name));
+  const jobs = stores.jobs.by('cluster', objectKey(controlPlane, cluster?.metadata.name));
   const seen = await guestOf(work, view, guest, signal);
-  const { template, check = right('Found') } = isMissing
+  const { template, check = passedCheck('Found') } = isMissing
     ? await readTemplate(kube, controlPlane, signal)
     : {};
   return {
@@ -155,7 +155,7 @@ async function guestOf(
   { hosts }: ControlPlaneView,
   guest: Guest | undefined,
   signal: AbortSignal,
-): Promise<GuestSeen | undefined> {
+): Promise<GuestView | undefined> {
   if (guest === undefined || guest.gap() !== undefined) return undefined;
   const seen = guest.seen();
   return hosts.some(({ machine }) => isMarked(machine))
@@ -209,7 +209,7 @@ async function followGuest(
 function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void {
   stores.controlPlanes.onChange(({ before, after }) => {
     const changed = after ?? before;
-    if (changed !== undefined) add(placed(changed));
+    if (changed !== undefined) add(objectKey(changed));
   });
   const watch = (
     store: Pick<ControlPlaneStores['clusters'], 'onChange'>,
@@ -221,7 +221,7 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
       const cluster = clusterIn(changed);
       const all = stores.controlPlanes.by('namespace', changed.metadata.namespace ?? '');
       for (const one of all as readonly OpenShiftControlPlane[])
-        if (cluster === undefined || clusterOwner(one)?.name === cluster) add(placed(one));
+        if (cluster === undefined || clusterOwner(one)?.name === cluster) add(objectKey(one));
     });
   };
   watch(stores.clusters, ({ metadata }) => metadata.name);

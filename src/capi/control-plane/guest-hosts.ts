@@ -13,7 +13,7 @@ import { givenName, reportedOf } from '../host-checks.ts';
 import type { ControlPlaneView } from './view.ts';
 
 /** The installed cluster at the time of a pass. */
-export interface GuestSeen {
+export interface GuestView {
   readonly kube: Kube;
   readonly nodes: readonly KubeObject[];
   readonly requests: readonly KubeObject[];
@@ -152,7 +152,7 @@ export function nodeReports(
 /** The hosts of a cluster in the form of the rules for certificate requests. */
 function knownCluster(
   view: HostObjects,
-  { nodes, installConfig }: Pick<GuestSeen, 'nodes' | 'installConfig'>,
+  { nodes, installConfig }: Pick<GuestView, 'nodes' | 'installConfig'>,
 ): KnownCluster {
   const all = hostsOf(view).map(({ config, names, addresses }) => {
     const stage = config.status?.progress?.stage ?? '';
@@ -185,7 +185,7 @@ function knownCluster(
  */
 export function approvals(
   view: HostObjects,
-  { nodes, requests, installConfig }: Pick<GuestSeen, 'nodes' | 'requests' | 'installConfig'>,
+  { nodes, requests, installConfig }: Pick<GuestView, 'nodes' | 'requests' | 'installConfig'>,
 ): readonly ReadRequest[] {
   const open = requests
     .map(readRequest)

@@ -17,7 +17,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { type Kube, type KubeObject, type KubeSelection, selectionOf } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../kube/informer.ts';
-import type { GuestSeen } from './guest-hosts.ts';
+import type { GuestView } from './guest-hosts.ts';
 
 /** Reads the kubeconfig of a guest; undefined if it does not exist. */
 type ReadKubeconfig = (signal: AbortSignal) => Promise<string | undefined>;
@@ -31,7 +31,7 @@ export type OpenGuest = (
 export interface Guest {
   /** The reason why its API does not answer; undefined while it does. */
   readonly gap: () => string | undefined;
-  readonly seen: () => GuestSeen;
+  readonly seen: () => GuestView;
 }
 
 /** The machine-config operator runs the masters' config servers in this namespace. */
@@ -62,7 +62,7 @@ export async function readMasters(
   kube: Pick<Kube, 'get' | 'list'>,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Partial<Pick<GuestSeen, 'nodes' | 'etcd'>>> {
+): Promise<Partial<Pick<GuestView, 'nodes' | 'etcd'>>> {
   const late = (): Error => kubeFailure('kube.unreachable', 'the masters cannot be looked at');
   try {
     const [ofNodes, ofPods, endpoints] = await limited(
@@ -99,7 +99,7 @@ type Stores = Readonly<
 >;
 
 /** The guest by its informers. */
-function seenIn(kube: Kube, stores: Stores): GuestSeen {
+function seenIn(kube: Kube, stores: Stores): GuestView {
   const { versions, operators } = stores;
   const clusterVersion = versions.get('version');
   const authorities = textAt(stores.authorities.all()[0], 'data', 'ca-bundle.crt');
@@ -127,7 +127,7 @@ function hasConfigServer({ configServers: servers, nodes: all }: Stores): boolea
   return all.all().some((node) => isMaster(node) && readinessOf(node).isReady);
 }
 
-interface Followed extends Guest {
+interface FollowedGuest extends Guest {
   readonly uid: string;
   readonly end: () => Promise<void>;
 }
@@ -137,13 +137,13 @@ export function guestsOf(
   { open, clock }: { readonly open: OpenGuest; readonly clock: Clock },
   changed: (key: string) => void,
 ) {
-  const followed = new Map<string, Followed>();
+  const followed = new Map<string, FollowedGuest>();
   const close = async (key: string): Promise<void> => {
     const guest = followed.get(key);
     followed.delete(key);
     await guest?.end();
   };
-  const start = (key: string, uid: string, kubeconfig: ReadKubeconfig): Followed => {
+  const start = (key: string, uid: string, kubeconfig: ReadKubeconfig): FollowedGuest => {
     const kube = open(kubeconfig);
     const stop = new AbortController();
     const store = (selection: KubeSelection): Informer => informer({ kube, clock }, selection);

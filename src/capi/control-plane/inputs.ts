@@ -5,7 +5,7 @@ import { selectorText } from '../../kube/selector.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { capiNames, type ControlPlaneSpec, type OpenShiftControlPlane, ownNames } from '../api.ts';
-import { type CheckResult, right, wrong } from '../conditions.ts';
+import { type CheckResult, passedCheck, failedCheck } from '../conditions.ts';
 import {
   installConfigProblems,
   installStateKeys,
@@ -67,10 +67,10 @@ export async function readInstallInputs(
     isSingleNode: replicas === 1,
   };
   const manifests =
-    problem === undefined ? manifestsFinding(manifestSecrets) : wrong('Invalid', problem);
+    problem === undefined ? manifestsFinding(manifestSecrets) : failedCheck('Invalid', problem);
   const installState =
     secret === undefined
-      ? wrong('SecretNotFound', `Secret ${name} does not exist; create it`)
+      ? failedCheck('SecretNotFound', `Secret ${name} does not exist; create it`)
       : stateFinding(inputs, { replicas, cluster: labels?.[capiNames.clusterName] });
   return {
     installState,
@@ -84,7 +84,8 @@ function stateFinding(
   { stateSecret, ...given }: InstallInputs,
   expected: Parameters<typeof installConfigProblems>[1],
 ): CheckResult {
-  const invalid = (why: string): CheckResult => wrong('Invalid', `Secret ${stateSecret}${why}`);
+  const invalid = (why: string): CheckResult =>
+    failedCheck('Invalid', `Secret ${stateSecret}${why}`);
   if (given.config === undefined && given.state === undefined)
     return invalid(` has no key ${installStateKeys.config} or ${installStateKeys.state}`);
   try {
@@ -94,7 +95,7 @@ function stateFinding(
       ...staleStateProblems(given, paths),
       ...(read === undefined ? [] : installConfigProblems(read, expected)),
     ];
-    return problems.length === 0 ? right('Valid') : invalid(`: ${problems.join('; ')}`);
+    return problems.length === 0 ? passedCheck('Valid') : invalid(`: ${problems.join('; ')}`);
   } catch (error) {
     return invalid(`: ${asAgentError(error).message}`);
   }
@@ -128,10 +129,10 @@ function selectorProblem({ manifestsSelector }: ControlPlaneSpec): string | unde
 const mostShown = 5;
 
 function manifestsFinding(all: readonly KubeObject[]): CheckResult {
-  if (all.length === 0) return right('NoneSelected');
+  if (all.length === 0) return passedCheck('NoneSelected');
   const errors = checkManifests(all).filter(({ isWarning }) => !isWarning);
-  if (errors.length === 0) return right('Valid');
+  if (errors.length === 0) return passedCheck('Valid');
   const shown = errors.slice(0, mostShown).map(manifestFindingText);
   if (errors.length > mostShown) shown.push(`and ${errors.length - mostShown} more`);
-  return wrong('Invalid', shown.join('; '));
+  return failedCheck('Invalid', shown.join('; '));
 }

@@ -21,7 +21,7 @@ import { beginOf, ownerOf } from './machines.ts';
 import type { Pass } from './pass.ts';
 
 /** A control plane and its inputs, for which Jobs run. */
-interface JobFor {
+interface JobInputs {
   readonly controlPlane: OpenShiftControlPlane;
   readonly cluster: CapiCluster;
   readonly inputs: InstallInputs;
@@ -59,7 +59,7 @@ export async function makeAssets(
 /** Takes the next step by the Jobs that exist. @throws AgentError if a Job has failed */
 async function runJobs(
   kube: Kube,
-  job: JobFor,
+  job: JobInputs,
   ownImage: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -79,7 +79,7 @@ async function runJobs(
 /** The Job of a name. Once removed, it runs again. @throws AgentError if the Job has failed */
 async function existingJob(
   kube: Kube,
-  { inputs }: JobFor,
+  { inputs }: JobInputs,
   wanted: KubeObject,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
@@ -191,7 +191,7 @@ function nameOf(
 const accountName = (controlPlane: OpenShiftControlPlane): string =>
   nameOf(controlPlane, 'installer-account');
 
-const metadataOf = ({ controlPlane, cluster }: JobFor, name: string) => ({
+const metadataOf = ({ controlPlane, cluster }: JobInputs, name: string) => ({
   name,
   namespace: controlPlane.metadata.namespace ?? '',
   labels: { app: assetsApp, [capiNames.clusterName]: cluster.metadata.name },
@@ -199,7 +199,7 @@ const metadataOf = ({ controlPlane, cluster }: JobFor, name: string) => ({
 });
 
 /** Objects by which the installer's pods may create a Secret in their namespace, and read none. */
-function accountObjects(job: JobFor): readonly (readonly [KubeKind, KubeObject])[] {
+function accountObjects(job: JobInputs): readonly (readonly [KubeKind, KubeObject])[] {
   const name = accountName(job.controlPlane);
   const metadata = metadataOf(job, name);
   const apiVersion = `${rbac}/v1`;
@@ -230,7 +230,7 @@ function accountObjects(job: JobFor): readonly (readonly [KubeKind, KubeObject])
 /** Time limit of both Jobs; it also ends a Job whose image cannot be pulled. */
 const longestJob = minutes(30);
 
-function jobOf(job: JobFor, name: string, pod: object): KubeObject {
+function jobOf(job: JobInputs, name: string, pod: object): KubeObject {
   const { pullSecretRef } = job.controlPlane.spec.configSpec;
   const metadata = metadataOf(job, name);
   return {
@@ -277,7 +277,7 @@ const containerOf = (name: string, image: string, limits: readonly string[], mor
  * (cluster-version-operator, command `image`). The kubelet pulls the release through the mirrors of
  * the management cluster.
  */
-function imagesJob(job: JobFor): KubeObject {
+function imagesJob(job: JobInputs): KubeObject {
   const { controlPlane, inputs } = job;
   // The FIPS installer is a separate program, linked against the libraries of its system.
   const isFips = readInstallConfig(inputs)?.['fips'] === true;
@@ -307,7 +307,7 @@ const outputFolder = '/output';
 export const installerLog = 'installer.log';
 
 /** Runs the release's installer in its own image, then this program, which stores the files. */
-function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): KubeObject {
+function installerJob(job: JobInputs, images: ReleaseImages, ownImage: string): KubeObject {
   const { controlPlane, cluster, inputs, hash } = job;
   const runs = installerRuns(inputs);
   const output = { name: 'output', mountPath: outputFolder };

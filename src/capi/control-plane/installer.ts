@@ -107,7 +107,7 @@ export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
  * The log line in which the installer reports a discarded file (openshift/installer,
  * `pkg/asset/store`).
  */
-export const discarded = (log: string): string | undefined =>
+export const discardedLine = (log: string): string | undefined =>
   log
     .split('\n')
     .find((line) => line.includes('Discarding the ') && / (directory|because)/.test(line));

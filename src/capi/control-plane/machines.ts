@@ -84,7 +84,7 @@ const reserved: readonly string[] = [
  * A user's labels or annotations for a host's objects, without those that identify a Machine or its
  * owner.
  */
-const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
+const withoutReserved = (entries: Readonly<Record<string, string>> = {}) =>
   Object.fromEntries(
     Object.entries(entries).filter(
       ([key]) => !key.startsWith('bootwright.io/') && !reserved.includes(key),
@@ -96,8 +96,8 @@ function metadataOf({ controlPlane, cluster, name }: NewMachine, isController: b
   return {
     name,
     namespace: controlPlane.metadata.namespace ?? '',
-    labels: { ...unreserved(labels), ...ownLabels(controlPlane, cluster.metadata.name) },
-    annotations: unreserved(annotations),
+    labels: { ...withoutReserved(labels), ...ownLabels(controlPlane, cluster.metadata.name) },
+    annotations: withoutReserved(annotations),
     ownerReferences: [ownerOf(controlPlane, isController)],
   };
 }

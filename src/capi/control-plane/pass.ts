@@ -3,7 +3,7 @@ import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { CheckResult } from '../conditions.ts';
-import type { GuestSeen } from './guest-hosts.ts';
+import type { GuestView } from './guest-hosts.ts';
 import type { InputsVerdict } from './inputs.ts';
 import type { UsableTemplate } from './template.ts';
 import type { UpgradeVerdict } from './upgrade.ts';
@@ -26,7 +26,7 @@ export interface Pass extends ControlPlaneScope {
   /** Undefined while no files are due. */
   readonly inputs: InputsVerdict | undefined;
   /** The installed cluster; undefined while it does not answer. */
-  readonly guest: GuestSeen | undefined;
+  readonly guest: GuestView | undefined;
   /** The reason why it does not answer, if it is followed. */
   readonly guestGap: string | undefined;
   readonly upgrade: UpgradeVerdict;

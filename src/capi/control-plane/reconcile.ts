@@ -22,7 +22,7 @@ import { decideProgress, statusAfter, writeStatus } from '../bootstrap/status.ts
 import { hostLadder } from '../bootstrap/stores.ts';
 import { isConditionTrue, withConditions } from '../conditions.ts';
 import { createOnce, refTo, secretData } from '../objects.ts';
-import { approvals, type GuestSeen, nodeReports, type NodeReport } from './guest-hosts.ts';
+import { approvals, type GuestView, nodeReports, type NodeReport } from './guest-hosts.ts';
 import { readMasters } from './guest.ts';
 import { makeAssets, removeUsedJobs } from './installer-jobs.ts';
 import {
@@ -292,7 +292,7 @@ async function reportNode(
  */
 async function trustConfigServer(
   { kube, note, view: { assets, hasAssets, isBootstrapComplete } }: Pass,
-  { configServerCa: ca }: GuestSeen,
+  { configServerCa: ca }: GuestView,
   signal: AbortSignal,
 ): Promise<void> {
   if (ca === undefined || !isBootstrapComplete || !hasAssets || assets === undefined) return;
@@ -311,7 +311,7 @@ async function trustConfigServer(
 /** The cluster-version operator decides whether it accepts the update; nothing is ever forced. */
 async function upgrade(
   { note, upgrade: { update } }: Pass,
-  { kube, clusterVersion }: GuestSeen,
+  { kube, clusterVersion }: GuestView,
   signal: AbortSignal,
 ): Promise<void> {
   if (clusterVersion === undefined || update === undefined) return;
@@ -325,7 +325,7 @@ async function upgrade(
 /** Reads a request and the nodes again right before the approval. */
 async function approve(
   { clock, note, view }: Pass,
-  { kube, installConfig }: GuestSeen,
+  { kube, installConfig }: GuestView,
   { claim, metadata: { name, uid } }: ReadRequest,
   signal: AbortSignal,
 ): Promise<void> {

@@ -4,10 +4,10 @@ import { jsonIn } from '../../lib/json.ts';
 import { hours, type Millis, renderDuration, seconds, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { capiNames, type Machine, ownNames } from '../api.ts';
-import { type CheckResult, findCondition, wrong } from '../conditions.ts';
+import { type CheckResult, findCondition, failedCheck } from '../conditions.ts';
 import { reportedOf } from '../host-checks.ts';
 import type { ControlPlaneHost, ControlPlaneView } from './view.ts';
-import { type GuestSeen, nodesOfMachines } from './guest-hosts.ts';
+import { type GuestView, nodesOfMachines } from './guest-hosts.ts';
 
 /**
  * Record of the last replacement of a master. The control plane stores it before the Machine is
@@ -37,7 +37,7 @@ export interface Remediations {
 }
 
 /** The masters in the installed cluster. */
-type Masters = Pick<GuestSeen, 'nodes' | 'etcd'>;
+type Masters = Pick<GuestView, 'nodes' | 'etcd'>;
 
 /** Replacements within this time count together: an installation takes up to an hour. */
 const countedTogether: Millis = hours(24);
@@ -97,7 +97,7 @@ export function remediations(view: ControlPlaneView, guest: Masters | undefined)
     .filter((host) => host !== first)
     .map((host) => ({
       machine: host.machine,
-      check: refused.get(host) ?? later('another master is replaced first'),
+      check: refused.get(host) ?? deferRemediation('another master is replaced first'),
     }));
   const healthy = hosts
     .filter(({ machine, isDeleting }) => isHealthyAgain(machine) && !isDeleting)
@@ -145,8 +145,10 @@ function byUrgency(
 }
 
 /** The reasons match those of kubeadm's control plane, which people know. */
-const never = (message: string): CheckResult => wrong('CannotBeRemediated', message);
-const later = (message: string): CheckResult => wrong('RemediationDeferred', message);
+const cannotRemediate = (message: string): CheckResult =>
+  failedCheck('CannotBeRemediated', message);
+const deferRemediation = (message: string): CheckResult =>
+  failedCheck('RemediationDeferred', message);
 
 /** The reason why a master may not be replaced now; undefined if it may. */
 function refusalOf(
@@ -154,17 +156,17 @@ function refusalOf(
   view: ControlPlaneView,
   guest: Masters | undefined,
 ): CheckResult | undefined {
-  if (host.isDeleting) return wrong('MachineDeleting', 'a new Machine follows it');
+  if (host.isDeleting) return failedCheck('MachineDeleting', 'a new Machine follows it');
   const again = 'delete the Cluster, and start the installation again';
-  if (!view.isBootstrapComplete) return never(`the bootstrap is not complete: ${again}`);
+  if (!view.isBootstrapComplete) return cannotRemediate(`the bootstrap is not complete: ${again}`);
   if (host.isBootstrap && !hasJoined(host))
-    return never(`the bootstrap host has not joined: ${again}`);
-  if (view.replicas === 1) return never('there is no other master');
+    return cannotRemediate(`the bootstrap host has not joined: ${again}`);
+  if (view.replicas === 1) return cannotRemediate('there is no other master');
   const limit = retryRefusal(host, view);
   if (limit !== undefined) return limit;
   if (view.hosts.some(({ isDeleting }) => isDeleting))
-    return later('another Machine is being deleted');
-  if (view.hosts.length < view.replicas) return later('another Machine is to be made');
+    return deferRemediation('another Machine is being deleted');
+  if (view.hosts.length < view.replicas) return deferRemediation('another Machine is to be made');
   return etcdRefusal(host, view, guest);
 }
 
@@ -177,13 +179,15 @@ function retryRefusal(
   const { maxRetry = defaultRetries, retryPeriodSeconds = 0 } = remediation;
   if (retryOf(host, now) > maxRetry) {
     const within = renderDuration(countedTogether);
-    return never(`replaced ${maxRetry + 1} times within ${within} (spec.remediation.maxRetry)`);
+    return cannotRemediate(
+      `replaced ${maxRetry + 1} times within ${within} (spec.remediation.maxRetry)`,
+    );
   }
   const since = Date.parse(remediationFor(host.machine)?.at ?? '');
   const until = since + seconds(retryPeriodSeconds);
   // A time in the future comes from a wrong clock and is ignored.
   return since <= now && until > now
-    ? later(`not before ${wholeSeconds(until)} (spec.remediation.retryPeriodSeconds)`)
+    ? deferRemediation(`not before ${wholeSeconds(until)} (spec.remediation.retryPeriodSeconds)`)
     : undefined;
 }
 
@@ -206,7 +210,7 @@ function etcdRefusal(
   view: ControlPlaneView,
   guest: Masters | undefined,
 ): CheckResult | undefined {
-  if (guest?.etcd === undefined) return later('the members of etcd cannot be read');
+  if (guest?.etcd === undefined) return deferRemediation('the members of etcd cannot be read');
   const { members, readyOn } = guest.etcd;
   const nodes = nodesOfMachines(view, guest.nodes);
   const nodeOf = ({ machine }: ControlPlaneHost): KubeObject | undefined =>
@@ -220,14 +224,14 @@ function etcdRefusal(
   });
   if (unfit.length > 0) {
     const names = unfit.map(({ machine }) => machine.metadata.name).join(', ');
-    return never(`not Ready, or without a healthy member of etcd: ${names}`);
+    return cannotRemediate(`not Ready, or without a healthy member of etcd: ${names}`);
   }
   const [node, { addresses }] = [nodeOf(host), reportedOf(host.machine)];
   const gone = [...addresses, ...(node === undefined ? [] : addressesOf(node))];
   const left = members.filter((address) => !gone.includes(address));
   const quorum = Math.floor(left.length / 2) + 1;
   return others.length < quorum
-    ? never(
+    ? cannotRemediate(
         `etcd would have ${others.length} healthy members of ${left.length}, and needs ${quorum}`,
       )
     : undefined;

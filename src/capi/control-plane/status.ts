@@ -8,9 +8,9 @@ import {
   findCondition,
   isConditionTrue,
   pausedCheck,
-  right,
+  passedCheck,
   withConditions,
-  wrong,
+  failedCheck,
 } from '../conditions.ts';
 import { healthChecksFinding } from '../health-checks.ts';
 import { hostsCheck } from '../host-checks.ts';
@@ -98,7 +98,7 @@ function checksOf(
   );
   const areReady = hosts.length > 0 && unready.length === 0;
   const names = hosts.map(({ machine }) => machine.metadata.name).join(', ');
-  const available = right('Available');
+  const available = passedCheck('Available');
   return {
     HostsValid: hostsCheck(view),
     InstallStateValid: inputs?.installState,
@@ -107,13 +107,15 @@ function checksOf(
     HealthChecksValid: healthChecksFinding(pass.healthChecks, view.cluster?.metadata.name),
     ...bootstrapChecks(view),
     MachinesCreated: machinesCheck(pass, failure),
-    MachinesReady: areReady ? right('Ready') : wrong('NotReady', unready.map(hostText).join('; ')),
-    KubeconfigAvailable: view.kubeconfig ? available : wrong('WaitingForAPI'),
-    [configServerAvailable]: hasServer ? available : wrong('WaitingForMasters'),
+    MachinesReady: areReady
+      ? passedCheck('Ready')
+      : failedCheck('NotReady', unready.map(hostText).join('; ')),
+    KubeconfigAvailable: view.kubeconfig ? available : failedCheck('WaitingForAPI'),
+    [configServerAvailable]: hasServer ? available : failedCheck('WaitingForMasters'),
     Available: availableCheck(pass),
     Installed: installedCheck(pass),
     Deleting: view.isDeleting
-      ? right('DeletingMachines', names === '' ? '' : `waiting for Machines: ${names}`)
+      ? passedCheck('DeletingMachines', names === '' ? '' : `waiting for Machines: ${names}`)
       : undefined,
     Upgrading: pass.upgrade.finding,
   };
@@ -125,21 +127,21 @@ function assetsCheck(
 ): CheckResult {
   const name = assetsSecretName(view.controlPlane.metadata.name);
   if (view.areAssetsExpired)
-    return wrong(
+    return failedCheck(
       'Expired',
       'the certificates of the bootstrap are too old to begin with; delete the Cluster and start again',
     );
-  if (view.hasAssets) return right('Generated');
+  if (view.hasAssets) return passedCheck('Generated');
   if (view.areAssetsLost) {
     const message = `Secret ${name} was removed, and other files would not fit to the hosts that have its own: restore it from a backup`;
-    return wrong(
+    return failedCheck(
       'AssetsLost',
       view.isBootstrapComplete
         ? `${message}; until then no host is added or replaced`
         : `${message}, or delete the Cluster and start again`,
     );
   }
-  const waiting = (message: string): CheckResult => wrong('WaitingForInputs', message);
+  const waiting = (message: string): CheckResult => failedCheck('WaitingForInputs', message);
   if (view.assets !== undefined)
     return waiting(`Secret ${name} is of another control plane; remove it`);
   if (view.cluster === undefined) return waiting('no Cluster owns the control plane yet');
@@ -147,7 +149,7 @@ function assetsCheck(
   const missing = checks.find((one) => one?.status === 'False');
   if (missing !== undefined) return waiting(missing.message ?? missing.reason);
   return view.isInfrastructureReady
-    ? ((failure && assetsFailure(view, failure)) ?? wrong('Generating'))
+    ? ((failure && assetsFailure(view, failure)) ?? failedCheck('Generating'))
     : waiting(
         'the infrastructure of the Cluster is not provisioned, or has no control plane endpoint',
       );
@@ -168,7 +170,7 @@ export function assetsFailure(
   const { code, message } = error;
   return hasAssets || !(code.startsWith('installer.') || isRefused(error))
     ? undefined
-    : wrong(failureReasons[code] ?? 'InstallerFailed', message);
+    : failedCheck(failureReasons[code] ?? 'InstallerFailed', message);
 }
 
 /** A host with its stage, for people. */
@@ -191,20 +193,21 @@ function bootstrapChecks(
   view: ControlPlaneView,
 ): Readonly<Record<'BootstrapReady' | 'BootstrapComplete', CheckResult>> {
   const { bootstrap, isBootstrapReady, isBootstrapLost } = view;
-  const up = right('TemporaryControlPlaneUp');
+  const up = passedCheck('TemporaryControlPlaneUp');
   const both = (notReady: CheckResult, complete: CheckResult) => ({
     BootstrapReady: isBootstrapReady && !isBootstrapLost ? up : notReady,
     BootstrapComplete: complete,
   });
-  if (view.isBootstrapComplete) return both(up, right('Complete'));
+  if (view.isBootstrapComplete) return both(up, passedCheck('Complete'));
   if (isBootstrapLost) {
     const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
-    return both(wrong('WaitingForMachine', message), wrong('Failed', message));
+    return both(failedCheck('WaitingForMachine', message), failedCheck('Failed', message));
   }
-  if (bootstrap === undefined) return both(wrong('WaitingForMachine'), wrong('Running'));
+  if (bootstrap === undefined)
+    return both(failedCheck('WaitingForMachine'), failedCheck('Running'));
   if (bootstrap.stage === 'Failed') {
     const message = failureText(bootstrap);
-    return both(wrong('HostInstallationFailed', message), wrong('Failed', message));
+    return both(failedCheck('HostInstallationFailed', message), failedCheck('Failed', message));
   }
   const { timeouts = {} } = view.controlPlane.spec.bootstrap ?? {};
   const timeout = (given = '', usual: Millis): Millis => readGoDuration(given) ?? usual;
@@ -217,10 +220,10 @@ function bootstrapChecks(
       ? `${name}(bootstrap): no report within ${renderDuration(firstReport)}`
       : hostText(bootstrap);
   return both(
-    wrong(bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost', text),
+    failedCheck(bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost', text),
     age > complete
-      ? wrong('TimedOut', `not complete within ${renderDuration(complete)}; ${text}`)
-      : wrong('Running', text),
+      ? failedCheck('TimedOut', `not complete within ${renderDuration(complete)}; ${text}`)
+      : failedCheck('Running', text),
   );
 }
 
@@ -232,14 +235,14 @@ function machinesCheck(
   const creation = failure && creationFailure(view, failure);
   if (creation !== undefined) return creation;
   if (templateCheck.status === 'False') return templateCheck;
-  if (hosts.length >= replicas) return right('Created');
+  if (hosts.length >= replicas) return passedCheck('Created');
   const created = `${hosts.length} of ${replicas} Machines are made`;
   return !view.isBootstrapReady && hosts.length > 0
-    ? wrong(
+    ? failedCheck(
         'WaitingForBootstrap',
         `${created}; the others are made once the bootstrap host is ready`,
       )
-    : wrong('WaitingForAssets', created);
+    : failedCheck('WaitingForAssets', created);
 }
 
 /**
@@ -259,8 +262,8 @@ function creationFailure(
     code.startsWith('control-plane.') ||
     (isMissing && isForbidden(failure))
   )
-    return wrong('CreationFailed', message);
-  return isMissing && code === 'kube.failed' ? wrong('CreationDelayed', message) : undefined;
+    return failedCheck('CreationFailed', message);
+  return isMissing && code === 'kube.failed' ? failedCheck('CreationDelayed', message) : undefined;
 }
 
 function availableCheck({ view, guest, guestGap }: Pass): CheckResult {
@@ -269,18 +272,22 @@ function availableCheck({ view, guest, guestGap }: Pass): CheckResult {
   // Once the control plane has been available, a failure concerns a host that came later.
   const wasAvailable = before?.status === 'True' || before?.reason === 'APIUnreachable';
   const failed = wasAvailable ? [] : hosts.filter(({ stage }) => stage === 'Failed');
-  if (failed.length > 0) return wrong('HostInstallationFailed', failed.map(failureText).join('; '));
+  if (failed.length > 0)
+    return failedCheck('HostInstallationFailed', failed.map(failureText).join('; '));
   if (!view.isBootstrapComplete && !wasAvailable)
-    return wrong('Installing', hosts.map(hostText).join('; '));
+    return failedCheck('Installing', hosts.map(hostText).join('; '));
   return guest === undefined
-    ? wrong('APIUnreachable', guestGap ?? 'the API of the cluster does not answer')
-    : right('Available');
+    ? failedCheck('APIUnreachable', guestGap ?? 'the API of the cluster does not answer')
+    : passedCheck('Available');
 }
 
 /** The end of the installation. It stays, also during a later update. */
 function installedCheck({ view, guest }: Pass): CheckResult {
-  if (isConditionTrue(view.controlPlane.status?.conditions, 'Installed')) return right('Installed');
-  if (!view.isBootstrapComplete || guest === undefined) return wrong('WaitingForAPI');
+  if (isConditionTrue(view.controlPlane.status?.conditions, 'Installed'))
+    return passedCheck('Installed');
+  if (!view.isBootstrapComplete || guest === undefined) return failedCheck('WaitingForAPI');
   const { notSettled } = guest;
-  return notSettled === undefined ? right('Installed') : wrong('WaitingForOperators', notSettled);
+  return notSettled === undefined
+    ? passedCheck('Installed')
+    : failedCheck('WaitingForOperators', notSettled);
 }

@@ -1,7 +1,7 @@
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import type { OpenShiftControlPlane } from '../api.ts';
-import { type CheckResult, wrong } from '../conditions.ts';
+import { type CheckResult, failedCheck } from '../conditions.ts';
 import { contractKind, type ContractKind } from '../objects.ts';
 import { clonedKind } from './machines.ts';
 
@@ -24,7 +24,7 @@ export async function readTemplate(
   ]);
   if (ofTemplate === undefined || machine === undefined || !kind.endsWith('Template')) {
     const message = `no infrastructure provider has the kind ${kind} of ${apiGroup}; install the provider, ${orAnother}`;
-    return { check: wrong('TemplateKindNotFound', message) };
+    return { check: failedCheck('TemplateKindNotFound', message) };
   }
   try {
     const ref = { kind: ofTemplate.kind, namespace, name };
@@ -34,12 +34,12 @@ export async function readTemplate(
         template: { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine },
       };
     const message = `${kind} ${name} is not there; make it, ${orAnother}`;
-    return { check: wrong('TemplateNotFound', message) };
+    return { check: failedCheck('TemplateNotFound', message) };
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const kinds = [ofTemplate, machine].map((one) => one.kind.plural).join(' and ');
     const message = `the ServiceAccount of the provider may not read ${kind} ${name}; let it get and create ${kinds} of ${apiGroup}, ${orAnother}`;
-    return { check: wrong('TemplateForbidden', message) };
+    return { check: failedCheck('TemplateForbidden', message) };
   }
 }
 

@@ -2,7 +2,7 @@ import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type OpenShiftControlPlane, ownNames } from '../api.ts';
-import { type CheckResult, right, wrong } from '../conditions.ts';
+import { type CheckResult, passedCheck, failedCheck } from '../conditions.ts';
 
 /** The version of a cluster by its own operator, and the update to request. */
 export interface UpgradeVerdict {
@@ -32,9 +32,9 @@ export function upgradeOf(
   const version = textAt(done, 'version');
   const wanted = digestOf(releaseImage);
   const found = (finding: CheckResult): UpgradeVerdict => ({ version, finding });
-  if (wanted === '') return found(wrong('NoDigest', 'spec.releaseImage has no digest'));
+  if (wanted === '') return found(failedCheck('NoDigest', 'spec.releaseImage has no digest'));
   if (digestOf(textAt(done, 'image')) === wanted && history[0] === done)
-    return found(wrong('UpToDate'));
+    return found(failedCheck('UpToDate'));
   const isAsked = [
     ['spec', 'desiredUpdate', 'image'],
     ['status', 'desired', 'image'],
@@ -46,13 +46,13 @@ export function upgradeOf(
   const allowed = metadata.annotations?.[ownNames.allowDowngradeTo];
   if (newer !== undefined && allowed !== distributionVersion) {
     const message = `the cluster has or gets ${newer}, and spec.distributionVersion is ${distributionVersion}: take releaseImage and distributionVersion of the cluster over into the control plane, or set its annotation ${ownNames.allowDowngradeTo} to the lower version`;
-    return found(wrong('NewerThanSpec', message));
+    return found(failedCheck('NewerThanSpec', message));
   }
   const upgradeable = conditionOf(clusterVersion, 'Upgradeable');
   if (upgradeable.status === 'False' && isOtherMinor(version, distributionVersion))
-    return found(wrong('NotUpgradeable', upgradeable.message));
+    return found(failedCheck('NotUpgradeable', upgradeable.message));
   const update = { version: distributionVersion, image: releaseImage, force: false } as const;
-  return { ...found(right('Requested', `${version} to ${distributionVersion}`)), update };
+  return { ...found(passedCheck('Requested', `${version} to ${distributionVersion}`)), update };
 }
 
 const inNumbers = new Intl.Collator('en', { numeric: true });
@@ -76,10 +76,10 @@ const candidateOf = (version: string): string => /-([^+]+)/.exec(version)?.[1] ?
 /** Progress in the operator's own words. */
 function progressOf(clusterVersion: KubeObject): CheckResult {
   const accepted = conditionOf(clusterVersion, 'ReleaseAccepted');
-  if (accepted.status === 'False') return wrong('ReleaseRefused', accepted.message);
+  if (accepted.status === 'False') return failedCheck('ReleaseRefused', accepted.message);
   const failing = conditionOf(clusterVersion, 'Failing');
-  if (failing.status === 'True') return right('Failing', failing.message);
-  return right('Progressing', conditionOf(clusterVersion, 'Progressing').message);
+  if (failing.status === 'True') return passedCheck('Failing', failing.message);
+  return passedCheck('Progressing', conditionOf(clusterVersion, 'Progressing').message);
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   ownNames,
 } from '../api.ts';
 import { isConditionTrue } from '../conditions.ts';
-import { coreOwner, isClusterPaused, isControlledBy, placed, secretText } from '../objects.ts';
+import { coreOwner, isClusterPaused, isControlledBy, objectKey, secretText } from '../objects.ts';
 import { assetsApp } from './installer.ts';
 
 /** A host of the control plane. */
@@ -71,7 +71,7 @@ export type ControlPlaneStores = ReturnType<typeof controlPlaneStores>;
 
 const clusterKeysOf = (object: KubeObject): readonly string[] => {
   const cluster = object.metadata.labels?.[capiNames.clusterName];
-  return cluster === undefined ? [] : [placed(object, cluster)];
+  return cluster === undefined ? [] : [objectKey(object, cluster)];
 };
 
 /** The Cluster that owns a control plane. */
@@ -87,7 +87,7 @@ export function storedControlPlane(
   const controlPlane = stores.controlPlanes.get(name, namespace);
   if (controlPlane === undefined) return undefined;
   const owner = clusterOwner(controlPlane as OpenShiftControlPlane)?.name ?? '';
-  const key = placed(controlPlane, owner);
+  const key = objectKey(controlPlane, owner);
   return viewOf(
     {
       controlPlane: controlPlane as OpenShiftControlPlane,

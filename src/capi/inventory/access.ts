@@ -16,7 +16,7 @@ import {
   configView,
   tokenKeys,
 } from '../bootstrap/stores.ts';
-import { isControlledBy, placed } from '../objects.ts';
+import { isControlledBy, objectKey } from '../objects.ts';
 
 /** The caller by its token: one host of one cluster. */
 export interface Caller extends ConfigView {
@@ -138,7 +138,7 @@ export function reportedHost(
 
 /** The hosts of the caller's cluster, from their Machines. */
 export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): readonly ConfigView[] {
-  const machines = stores.machines.by('cluster', placed(cluster));
+  const machines = stores.machines.by('cluster', objectKey(cluster));
   return machines.flatMap((machine) => {
     const config = stores.configs.get(configNameOf(machine), machine.metadata.namespace);
     const view = config && configView(asConfig(config), stores);

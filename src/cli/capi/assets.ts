@@ -6,7 +6,7 @@ import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import {
   type AssetsOwner,
   assetsSecret,
-  discarded,
+  discardedLine,
   installerFailure,
   madeFiles,
 } from '../../capi/control-plane/installer.ts';
@@ -32,7 +32,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
   const { folder, environment } = call;
   return withoutJournal({ level: 'info', stream: 'stderr' }, async ({ emit, signal }) => {
     const log = await readFileOf({ at: join(folder, installerLog), kind: 'settings' });
-    const lost = discarded(log.toString());
+    const lost = discardedLine(log.toString());
     if (lost !== undefined) throw installerFailure('installer.manifests-discarded', lost);
     const object = assetsSecret(await filesIn(folder), call, systemClock.now());
     const kube = kubeCluster({

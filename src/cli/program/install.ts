@@ -211,7 +211,7 @@ function statusSink(
   };
 }
 
-interface SetUp {
+interface RunParts {
   readonly reporter: Reporter;
   readonly journal: Journal;
   readonly explain: (failure: AgentError) => AgentError;
@@ -220,7 +220,7 @@ interface SetUp {
 /** Prepares a run, and resolves with the id of the boot. Errors are reported as in a step. */
 async function setUp(
   { loaded, world, secrets, stop }: Run,
-  { reporter, journal, explain }: SetUp,
+  { reporter, journal, explain }: RunParts,
 ): Promise<string> {
   const { hub, ports } = world;
   const { clock, host } = ports;

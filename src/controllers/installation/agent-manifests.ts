@@ -12,7 +12,7 @@ import { yamlIn } from '../../lib/yaml-text.ts';
 import { minutes, seconds, unlimited } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
-import { followedOne, together } from '../../steps/cluster/kube-watch.ts';
+import { followedOne, combineWatches } from '../../steps/cluster/kube-watch.ts';
 import {
   followedOlm,
   decodeManifest,
@@ -39,7 +39,7 @@ export async function applyAgentManifests(scope: StepScope): Promise<void> {
     name: 'olm-operator-manifests',
   });
   const version = followedOne(kube, clusterVersionRef);
-  const watch = together(source.watch, version.watch);
+  const watch = combineWatches(source.watch, version.watch);
   let availableAt: number | undefined;
   const isLate = (): boolean => {
     const [found] = version.view().objects;

@@ -11,7 +11,7 @@ import { isSourceFinding, readDocuments } from '../../layering/api/source-object
 import { jsonIn } from '../../lib/json.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
+import { followed, gapAmong, combineWatches } from '../../steps/cluster/kube-watch.ts';
 import { allOf, type RepeatedWork, type StepScope, untilDone } from './scope.ts';
 
 /** A manifest that an operator needs beside its subscription. */
@@ -84,7 +84,7 @@ export function followedOlm(kube: Kube) {
   const plans = followed(kube, { kind: installPlans });
   const unpacking = followed(kube, { kind: jobs, namespace: 'openshift-marketplace' });
   return {
-    watch: together(subscribed.watch, csvs.watch, plans.watch, unpacking.watch),
+    watch: combineWatches(subscribed.watch, csvs.watch, plans.watch, unpacking.watch),
     objects: (): OlmObjects => ({
       subscriptions: subscribed.view().objects,
       csvs: csvs.view().objects,
@@ -156,7 +156,7 @@ export async function setUpOperators(
   };
   await untilDone(scope, {
     sentence,
-    watch: watch === undefined ? olm.watch : together(watch, olm.watch),
+    watch: watch === undefined ? olm.watch : combineWatches(watch, olm.watch),
     isOver,
     work: async (signal) => {
       const { operators, manifests, missing } = setup();

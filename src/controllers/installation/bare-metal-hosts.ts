@@ -30,7 +30,7 @@ export function metalController(scope: InstallationScope): Controller {
   const { kube } = scope;
   const hosts = informer(scope, { kind: bareMetalHosts, namespace });
   const machines = informer(scope, { kind: machineKind, namespace });
-  const done: Done = { refused: new Set(), written: new Set() };
+  const done: HandledHosts = { refused: new Set(), written: new Set() };
   return {
     id: 'controller/register-bare-metal-hosts',
     title: 'Register the installed hosts as the bare metal operator knows them',
@@ -65,14 +65,20 @@ export function metalController(scope: InstallationScope): Controller {
 }
 
 /** Ids of hosts that must not be changed, and of hosts whose status this process has written. */
-interface Done {
+interface HandledHosts {
   readonly refused: Set<string>;
   readonly written: Set<string>;
 }
 
 /** Applies the due change of a host; returns the condition that the host waits for. */
 async function register(
-  { kube, clock, note, done, signal }: InstallationScope & { done: Done; signal: AbortSignal },
+  {
+    kube,
+    clock,
+    note,
+    done,
+    signal,
+  }: InstallationScope & { done: HandledHosts; signal: AbortSignal },
   host: KubeObject,
   {
     machine,

@@ -10,7 +10,7 @@ import { textAt } from '../../kube/object.ts';
 import { hours, type Millis } from '../../model/duration.ts';
 import { finalizingStages, type InstallationResult } from '../../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { followed, followedOne, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
+import { followed, followedOne, gapAmong, combineWatches } from '../../steps/cluster/kube-watch.ts';
 import {
   beginFinalizing,
   type Finalizing,
@@ -73,7 +73,7 @@ async function waitForClusterOperators(
     );
   const pending = await reportOperators(scope, builtin, {
     sentence: 'the operators of the cluster are available, or the installation ends',
-    watch: together(watch, version.watch, operators.watch),
+    watch: combineWatches(watch, version.watch, operators.watch),
     isOver: () => isEnded() || isLate(),
   });
   if (pending.length === 0) return undefined;
@@ -121,7 +121,7 @@ async function uploadRouterCa(scope: StepScope, { watch, isEnded }: Finalizing):
   await untilDone(scope, {
     sentence: 'the service has the CA of the routes',
     isOver: isEnded,
-    watch: together(watch, found.watch),
+    watch: combineWatches(watch, found.watch),
     work: async (signal) => {
       const pem = textAt(found.view().objects[0], 'data', 'ca-bundle.crt');
       if (pem === '') return { status: 'the router has no CA yet' };

@@ -15,7 +15,7 @@ import {
   followedOne,
   gapAmong,
   longestWait,
-  together,
+  combineWatches,
 } from '../../steps/cluster/kube-watch.ts';
 import { type LeftRecord, recordRef } from '../../steps/cluster/left-record.ts';
 import { controllerFailure } from './failures.ts';
@@ -155,7 +155,7 @@ export async function waitForCluster({ kube, config, until }: StepScope): Promis
     return { status: gap ?? `${ready} of ${expected} control-plane nodes are Ready` };
   };
   await until('the cluster is installed', poll, {
-    watch: expected > 0 ? together(version.watch, members.watch) : version.watch,
+    watch: expected > 0 ? combineWatches(version.watch, members.watch) : version.watch,
     every: seconds(30),
     within: unlimited,
   });
@@ -190,7 +190,7 @@ export async function waitForBootstrapHost(
   };
   try {
     const end = await until('the bootstrap host has joined the cluster', poll, {
-      watch: together(records.watch, requests.watch, nodes.watch),
+      watch: combineWatches(records.watch, requests.watch, nodes.watch),
       every: seconds(30),
       within: longestWait,
     });

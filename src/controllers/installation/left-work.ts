@@ -15,7 +15,7 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { putEtcdBack } from '../../steps/cluster/etcd-override.ts';
-import { followedOne, longestWait, together } from '../../steps/cluster/kube-watch.ts';
+import { followedOne, longestWait, combineWatches } from '../../steps/cluster/kube-watch.ts';
 import {
   etcdDonePatch,
   type LeftRecord,
@@ -121,7 +121,7 @@ export async function removeLeftRecord(scope: StepScope): Promise<void> {
   };
   try {
     const isThere = await until('what the bootstrap host has left is done', poll, {
-      watch: together(records.watch, etcds.watch),
+      watch: combineWatches(records.watch, etcds.watch),
       within: config.service.url.isEmpty ? longestWait : longestLeft,
     });
     if (isThere) await kube.remove(recordRef, signal);

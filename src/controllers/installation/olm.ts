@@ -3,7 +3,7 @@ import { noteFailed } from '../../engine/failures.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { minutes } from '../../model/duration.ts';
 import { finalizingStages, type MonitoredOperator } from '../../ports/inventory.ts';
-import { together } from '../../steps/cluster/kube-watch.ts';
+import { combineWatches } from '../../steps/cluster/kube-watch.ts';
 import {
   followedOlm,
   type OperatorManifest,
@@ -51,7 +51,7 @@ export async function installOlmOperators(scope: StepScope, finalizing: Finalizi
     });
   const pending = await reportOperators(scope, seenOperators, {
     sentence: 'every operator of OLM is available',
-    watch: together(watch, olm.watch),
+    watch: combineWatches(watch, olm.watch),
     isOver: () => finalizing.isOver(waitStage),
   });
   if (pending.length > 0 && !finalizing.isEnded()) await reportTimedOut(scope, finalizing, pending);

@@ -15,7 +15,7 @@ import { nodeAgentFailure } from './failures.ts';
 import {
   annotate,
   isOperators,
-  lacking,
+  changedAnnotations,
   type NodeState,
   nodeState,
   type NodeAgentScope,
@@ -144,7 +144,7 @@ async function reportFailure(
   if (code.startsWith('kube.')) return reason;
   try {
     if (await isOperators(scope)) return reason;
-    await annotate(scope, lacking(state, { state: 'Degraded', reason }));
+    await annotate(scope, changedAnnotations(state, { state: 'Degraded', reason }));
   } catch (thrown) {
     scope.signal.throwIfAborted();
     const { code: cause } = asAgentError(thrown);

@@ -10,7 +10,7 @@ import { arrivalOf, type Marker, mayReboot } from './marker.ts';
 import {
   type Annotations,
   has,
-  lacking,
+  changedAnnotations,
   type NodeState,
   ofAgent,
   targetOf,
@@ -78,7 +78,7 @@ function annotated(
   wanted: Annotations,
   status = 'the node is written',
 ): NodeDecision | undefined {
-  const annotations = lacking(node, wanted);
+  const annotations = changedAnnotations(node, wanted);
   if (Object.keys(annotations).length === 0) return undefined;
   return { action: { type: 'annotate', annotations }, status };
 }
@@ -144,7 +144,7 @@ function arrive(view: NodeView, change: NodeChange): NodeDecision {
     const text = `the host runs ${runs} instead of ${image ?? ''}${why}`;
     return givesUp('node-agent.came-back', text, before !== undefined);
   }
-  if (!isChange(rest) && hasArguments(change)) return completed(change);
+  if (!isChange(rest) && hasArguments(change)) return completeChange(change);
   if (mayReboot(boots)) return prepare(view, change);
   const names = isChange(rest) ? changedNames(rest) : 'kernel arguments';
   const text = `of ${target.config} the host does not keep: ${names}`;
@@ -161,7 +161,7 @@ function givesUp(
   return { action: { type: 'give-up', reason, restores }, status: reason };
 }
 
-const completed = ({ target }: NodeChange): NodeDecision => ({
+const completeChange = ({ target }: NodeChange): NodeDecision => ({
   action: { type: 'complete' },
   status: `the node has ${target.config}`,
 });
@@ -172,7 +172,7 @@ function prepare(view: NodeView, change: NodeChange): NodeDecision {
   const { drain, uncordon } = requestsFor(target.config);
   const isDue = needsStaging(change);
   const mayHaveWritten = marker?.phase === 'rebooting';
-  if (!isDue && !isChange(files) && !mayHaveWritten) return completed(change);
+  if (!isDue && !isChange(files) && !mayHaveWritten) return completeChange(change);
   requireOfPool(view);
   checkNextBoot(change, isDue);
   // A drain of an earlier change to another image: the node may have pods again. Only the
@@ -187,7 +187,7 @@ function prepare(view: NodeView, change: NodeChange): NodeDecision {
   // Drained now, the node would take no pods until the end of the pause.
   if (view.isPaused && (isUnstaged || view.node.desiredDrain !== drain)) return paused;
   if (isUnstaged) return { action: { type: 'stage' }, status: `${target.config} is staged` };
-  const drains = drained(view, change);
+  const drains = decideDrain(view, change);
   if (drains !== undefined) return drains;
   return view.isPaused ? paused : { action: { type: 'reboot' }, status: 'the host reboots' };
 }
@@ -204,7 +204,7 @@ const begins: NodeDecision = { action: { type: 'begin' }, status: 'the change be
  * stays unchanged until it is cordoned, and is drained once more. Undefined once the drain is
  * complete.
  */
-function drained(view: NodeView, change: NodeChange): NodeDecision | undefined {
+function decideDrain(view: NodeView, change: NodeChange): NodeDecision | undefined {
   const { node } = view;
   const { marker, host, target } = change;
   const { drain, uncordon } = requestsFor(target.config);

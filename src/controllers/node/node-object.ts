@@ -65,7 +65,7 @@ export function has({ currentConfig, currentImage }: NodeState, target: Target):
 }
 
 /** Those annotations whose value on the node differs. */
-export const lacking = (before: NodeState, after: Annotations): Annotations =>
+export const changedAnnotations = (before: NodeState, after: Annotations): Annotations =>
   Object.fromEntries(
     Object.entries(after).filter(
       ([name, value]) => (value ?? '') !== (before[name as keyof typeof nodeKeys] ?? ''),

@@ -71,13 +71,13 @@ interface Drain {
   readonly request: string;
   readonly since: Millis;
   /** Reasons why pods could not be evicted, by their uid. */
-  readonly blocked: Map<string, Blocked>;
+  readonly blocked: Map<string, BlockedPod>;
   /** Uids of the pods that were on the node when it was cordoned. */
   toLeave: ReadonlySet<string | undefined> | undefined;
   isReported: boolean;
 }
 
-interface Blocked {
+interface BlockedPod {
   readonly message: string;
   readonly pause: Millis;
   readonly until: Millis;
@@ -340,7 +340,7 @@ const mostNamed = 3;
 function leftText(
   node: string,
   left: readonly KubeObject[],
-  blocked: ReadonlyMap<string, Blocked>,
+  blocked: ReadonlyMap<string, BlockedPod>,
 ): string {
   const why = (pod: KubeObject): string => blocked.get(pod.metadata.uid ?? '')?.message ?? '';
   // Pods that only a person can help come first.

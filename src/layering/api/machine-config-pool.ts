@@ -100,10 +100,10 @@ export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
   const spec = fieldsOf(value['spec']);
   const configuration = spec['configuration'];
   if (value['kind'] !== 'MachineConfigPool' || typeof name !== 'string') {
-    throw wrong(`${place(['kind'])}: a MachineConfigPool with a name is expected`);
+    throw wrongObject(`${place(['kind'])}: a MachineConfigPool with a name is expected`);
   }
   if (!isFields(configuration) || referenceOf(configuration).name === '') {
-    throw wrong(
+    throw wrongObject(
       `${place(['spec', 'configuration', 'name'])}: pool ${name} has no rendered MachineConfig yet`,
     );
   }
@@ -121,4 +121,4 @@ const referenceOf = (value: Fields): PoolReference =>
     referenceFields.map((name) => [name, textOf(value[name])]),
   ) as unknown as PoolReference;
 
-const wrong = (message: string): Error => layeringFailure('layering.wrong-object', message);
+const wrongObject = (message: string): Error => layeringFailure('layering.wrong-object', message);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Inside,
+  type ImageContent,
   insideReader,
   inspectionContainerfile,
   requireBootable,
@@ -16,7 +16,7 @@ const expected = {
   architecture: 'amd64',
 };
 const labels = { machineconfig: rendered, machineconfigpool: 'master', 'ostree.bootable': 'true' };
-const inside: Inside = {
+const inside: ImageContent = {
   kernels: ['6.1'],
   withoutInitramfs: [],
   configs: [rendered],
@@ -24,7 +24,7 @@ const inside: Inside = {
 };
 
 const check =
-  (facts = {}, seen: Partial<Inside> = {}) =>
+  (facts = {}, seen: Partial<ImageContent> = {}) =>
   (): void =>
     requireBootable(expected, { architecture: 'amd64', labels, ...facts }, { ...inside, ...seen });
 

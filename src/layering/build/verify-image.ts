@@ -6,7 +6,7 @@ import { layeringFailure } from '../failures.ts';
 const MARK = 'bootwright-saw';
 
 /** Findings of an inspection inside an image. */
-export interface Inside {
+export interface ImageContent {
   /** Versions of the installed kernels. */
   readonly kernels: readonly string[];
   /** Kernels without an `initramfs.img` beside their `vmlinuz`. */
@@ -56,7 +56,7 @@ export const inspectionContainerfile = (image: string): string =>
 /** Collects the output of the build, line by line. */
 export function insideReader(): {
   readonly line: (line: string) => void;
-  readonly seen: () => Inside;
+  readonly seen: () => ImageContent;
 } {
   const said: string[] = [];
   const of = (kind: string): readonly string[] =>
@@ -142,7 +142,7 @@ const bootableLabels = ['ostree.bootable', 'containers.bootc'] as const;
 export function requireBootable(
   expected: Readonly<Record<'image' | 'rendered' | 'pool' | 'architecture', string>>,
   { architecture, labels }: ImageFacts,
-  { kernels, withoutInitramfs, configs, isWhole }: Inside,
+  { kernels, withoutInitramfs, configs, isWhole }: ImageContent,
 ): void {
   const { image, rendered, pool } = expected;
   const wanted = { machineconfig: rendered, machineconfigpool: pool };

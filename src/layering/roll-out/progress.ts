@@ -118,7 +118,7 @@ const forTime = (moment: string, now: Millis): string => {
   return age === undefined ? '' : ` for ${renderDuration(age)}`;
 };
 
-interface Seen {
+interface PoolFacts {
   readonly cluster: RollOutSnapshot;
   readonly snapshot: PoolSnapshot;
   readonly status: PoolStatus;
@@ -128,7 +128,7 @@ interface Seen {
 }
 
 /** The condition that a node waits for; empty when it is done. */
-function waitOf(node: KubeObject, seen: Seen): string {
+function waitOf(node: KubeObject, seen: PoolFacts): string {
   const { cluster, found } = seen;
   const at = (key: keyof typeof nodeKeys): string => annotationOf(node, nodeKeys[key]);
   if (isDegraded(node)) return at('reason') === '' ? 'a reason is not given' : at('reason');
@@ -161,7 +161,10 @@ function workText(node: KubeObject): string {
 }
 
 /** The reason why an idle node has not got the target of the pool. */
-function turnText(node: KubeObject, { status, snapshot, nextBuild, found, runner }: Seen): string {
+function turnText(
+  node: KubeObject,
+  { status, snapshot, nextBuild, found, runner }: PoolFacts,
+): string {
   if (nextBuild !== undefined) return `MachineOSBuild ${nextBuild.name}: ${nextBuild.phase}`;
   if ('waitsFor' in found) return found.waitsFor;
   if (status.isPaused) return 'the pool is paused';

@@ -17,7 +17,7 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { deploysController, hasService } from '../conditions.ts';
 import { controllerLogArchive } from '../logs/collectors.ts';
 import { step, type StepScope } from '../step.ts';
-import { followed, longestWait, together } from './kube-watch.ts';
+import { followed, longestWait, combineWatches } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 
 /**
@@ -51,7 +51,7 @@ export const waitForController = step({
       return { status: gapIn(view) ?? obstacle ?? statusOf(view.objects) };
     };
     await until('the controller is ready', poll, {
-      watch: together(followedEvents.watch, followedPods.watch),
+      watch: combineWatches(followedEvents.watch, followedPods.watch),
       every: seconds(30),
       within: longestWait,
     });

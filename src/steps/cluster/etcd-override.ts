@@ -19,7 +19,7 @@ import { givenVersion, leavesRecord } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 import { etcdFailure } from './wait-for-etcd.ts';
-import { followedOne, longestWait, together } from './kube-watch.ts';
+import { followedOne, longestWait, combineWatches } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 
 const needsEtcdOverride = condition<Config>(
@@ -61,7 +61,7 @@ export const patchEtcd = step({
       return { status: bootkube.withFailure(gapIn(view) ?? 'there is no etcd/cluster yet') };
     };
     await scope.until('etcd/cluster has the override', poll, {
-      watch: together(etcds.watch, bootkube.watch),
+      watch: combineWatches(etcds.watch, bootkube.watch),
       every: seconds(15),
       within: longestWait,
     });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { settle } from '../../../test/support/fake-clock.ts';
 import type { Watch } from '../../engine/wait.ts';
 import { gapIn, kubeFailure } from '../../ports/kube-failures.ts';
-import { together } from './kube-watch.ts';
+import { combineWatches } from './kube-watch.ts';
 
 const answered = (code: Parameters<typeof kubeFailure>[0], status: number, path: string) =>
   kubeFailure(code, `GET ${path} answered ${status}`, { context: { status } });
@@ -40,7 +40,7 @@ it('together joins several watches and ends with the last', async () => {
   const stop = new AbortController();
   let changes = 0;
   const watches = [watch('slow', settle), watch('quick', () => Promise.resolve())];
-  const whole = together(...watches)(() => (changes += 1), stop.signal);
+  const whole = combineWatches(...watches)(() => (changes += 1), stop.signal);
   stop.abort();
   await whole;
   expect([ended, changes]).toEqual([['quick', 'slow'], 2]);

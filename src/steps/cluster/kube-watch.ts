@@ -28,16 +28,17 @@ export function latestOf<View>(
 }
 
 /** A followed selection. */
-type Followed = ReturnType<typeof latestOf<KubeView>>;
+type FollowedSelection = ReturnType<typeof latestOf<KubeView>>;
 
 /** Follows a selection for a wait. */
-export const followed = (kube: Kube, selection: KubeSelection): Followed =>
+export const followed = (kube: Kube, selection: KubeSelection): FollowedSelection =>
   latestOf<KubeView>({ isSynced: false, objects: [], changes: [] }, (seen, signal) =>
     kube.follow(selection, seen, signal),
   );
 
 /** Follows one object; the view contains it or is empty. */
-export const followedOne = (kube: Kube, ref: KubeRef): Followed => followed(kube, selectionOf(ref));
+export const followedOne = (kube: Kube, ref: KubeRef): FollowedSelection =>
+  followed(kube, selectionOf(ref));
 
 /**
  * Waits on followed objects; while the watch has a gap, the status of the wait describes the gap.
@@ -45,7 +46,7 @@ export const followedOne = (kube: Kube, ref: KubeRef): Followed => followed(kube
 export const untilSeen =
   (
     until: Until,
-    { view, watch }: Followed,
+    { view, watch }: FollowedSelection,
     { every = seconds(30), within = longestWait }: { every?: Millis; within?: Millis } = {},
   ) =>
   <T>(
@@ -62,14 +63,14 @@ export const untilSeen =
     );
 
 /** Combines several watches into one. */
-export const together =
+export const combineWatches =
   (...watches: readonly Watch[]): Watch =>
   async (changed, signal) => {
     await Promise.all(watches.map((watch) => watch(changed, signal)));
   };
 
 /** The first gap in the followed selections. */
-export const gapAmong = (...all: readonly Followed[]): string | undefined =>
+export const gapAmong = (...all: readonly FollowedSelection[]): string | undefined =>
   all.map(({ view }) => gapIn(view())).find((gap) => gap !== undefined);
 
 /** Follows a selection for a wait that sets no status before the first view. */

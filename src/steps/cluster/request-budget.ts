@@ -26,10 +26,10 @@ const perFurther: Millis = seconds(150);
  * Whether a wait may send a further request now, in addition to the request of each poll: the poll
  * runs each `perRequest` in any case. Call it right before the request.
  */
-export type MayAsk = () => boolean;
+export type RequestPermit = () => boolean;
 
 /** The further requests of one wait. */
-export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): MayAsk {
+export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): RequestPermit {
   let left = afterFirstAnswer;
   let last = elapsed();
   return () => {
@@ -45,7 +45,7 @@ export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): MayAsk {
  * Adds the names that are missing in the list of a wait, for people. They are requested once,
  * because the answer is large, and no wait depends on them.
  */
-export function hostNames(inventory: Inventory, mayAsk: MayAsk) {
+export function hostNames(inventory: Inventory, mayAsk: RequestPermit) {
   const names = new Map<string, string>();
   return async (
     role: RoleName,

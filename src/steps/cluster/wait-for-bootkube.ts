@@ -3,7 +3,7 @@ import { minutes, seconds, unlimited } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
-import { longestWait, together } from './kube-watch.ts';
+import { longestWait, combineWatches } from './kube-watch.ts';
 import {
   describeGivenUp,
   hasFailed,
@@ -57,7 +57,7 @@ export const waitForBootkube = step({
     const { host, until, signal, note } = scope;
     const file = `${directory}/${doneFile}`;
     await until('bootkube has finished', pollOf(scope), {
-      watch: together(
+      watch: combineWatches(
         (changed, quiet) => host.watch([file], changed, quiet),
         unitWatch(host, [unit]),
       ),

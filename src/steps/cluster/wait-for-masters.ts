@@ -15,7 +15,7 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { otherHosts, tasksOf, type Tasks } from './inventory-hosts.ts';
-import { fromFirstView, longestWait, together } from './kube-watch.ts';
+import { fromFirstView, longestWait, combineWatches } from './kube-watch.ts';
 import { untaintOf } from './untaint.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 
@@ -88,7 +88,7 @@ async function waitForNodes(
   await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, poll, {
     within: longestWait - (scope.clock.elapsed() - since),
     every: pollInterval,
-    watch: together(ofRole.watch, tasks.watch, bootkube.watch),
+    watch: combineWatches(ofRole.watch, tasks.watch, bootkube.watch),
   });
 }
 
@@ -106,7 +106,7 @@ async function knownInstallConfig(
     const status = (lastError && gapIn(seen)) ?? reading.problem;
     return { status: bootkube.withFailure(status) };
   };
-  const limits = { within, watch: together(watch, bootkube.watch), every: minutes(1) };
+  const limits = { within, watch: combineWatches(watch, bootkube.watch), every: minutes(1) };
   return scope.until('the install-config is in the cluster', poll, limits);
 }
 

@@ -54,8 +54,8 @@ export const deployToExistingRoot = step({
     const { config, signal } = scope;
     const { existingRoot } = config.image;
     const { uses } = await readWriterSetup(scope);
-    await each(scope, remountArgvs);
-    if (await isTrue(scope, statRefArgv)) await each(scope, dropRefArgvs);
+    await runAll(scope, remountArgvs);
+    if (await isTrue(scope, statRefArgv)) await runAll(scope, dropRefArgvs);
     const known = await scope.host.list('/ostree/deploy', scope.signal);
     if (!known.includes(stateroot)) await exec(scope, initStaterootArgv);
     try {
@@ -68,8 +68,8 @@ export const deployToExistingRoot = step({
     }
     await exec(scope, finalizeArgv);
     await changeKargs(scope, uses);
-    await each(scope, networkArgvs(uses));
-    await each(scope, ignitionArgvs(ignition.path));
+    await runAll(scope, networkArgvs(uses));
+    await runAll(scope, ignitionArgvs(ignition.path));
     return { disk: '/sysroot' };
   },
 });
@@ -80,7 +80,7 @@ const exec = (
   limit: Millis = minutes(5),
 ): Promise<CommandResult> => host.exec(argv, { signal, limit });
 
-async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Promise<void> {
+async function runAll(scope: RootScope, argvs: readonly (readonly string[])[]): Promise<void> {
   for (const argv of argvs) await exec(scope, argv);
 }
 

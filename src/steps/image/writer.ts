@@ -42,12 +42,12 @@ export type FollowedWriter = ReturnType<typeof followWriter>;
 export function followWriter(now: () => number) {
   let movedAt = now();
   let samples = [{ at: movedAt, bytes: 0 }];
-  let read: ReadSoFar = { bytes: 0 };
+  let read: ReadProgress = { bytes: 0 };
   let format: ReturnType<typeof parseFormatLine>;
   let hasTouchedDisk = false;
   let lines: readonly string[] = [];
 
-  const takeRead = (next: ReadSoFar): Progress | undefined => {
+  const takeRead = (next: ReadProgress): Progress | undefined => {
     if (next.bytes === read.bytes && next.percent === read.percent) return undefined;
     read = next;
     movedAt = now();
@@ -108,7 +108,7 @@ export function followWriter(now: () => number) {
 const roundedDown = (value: number, step: number): number => Math.floor(value / step) * step;
 
 /** One progress line of the writer. It counts bytes of the stored image, not of the disk. */
-interface ReadSoFar {
+interface ReadProgress {
   readonly bytes: number;
   /** Undefined if the server sent no length. */
   readonly totalBytes?: number;
@@ -117,7 +117,7 @@ interface ReadSoFar {
 }
 
 /** Reads `Read disk 45.5 MiB/113.7 MiB (40%)` of coreos-installer 0.5 to 0.26. */
-export function parseWriterLine(text: string): ReadSoFar | undefined {
+export function parseWriterLine(text: string): ReadProgress | undefined {
   const match =
     /^(?:> )?Read \S+ ([\d.]+) ([KMGT]?i?B)(?:\/([\d.]+) ([KMGT]?i?B) \((\d{1,3})(?:\.\d+)?%\))?$/.exec(
       text.trim(),

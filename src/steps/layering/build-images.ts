@@ -24,7 +24,7 @@ import {
 } from '../../layering/build/container-tools.ts';
 import {
   type ImageFacts,
-  type Inside,
+  type ImageContent,
   insideReader,
   inspectionContainerfile,
   inspectionTag,
@@ -405,7 +405,7 @@ async function inspect(
   { host, signal, note }: ImageWork,
   { builder, scratch, machineConfig }: ImageBuild,
   image: string,
-): Promise<Inside> {
+): Promise<ImageContent> {
   const limit = minutes(10);
   const context = `${scratch}/look`;
   const containerfile = `${context}/Containerfile`;

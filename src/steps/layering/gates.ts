@@ -17,7 +17,7 @@ import { readServedConfig, servedImageProblem } from '../../layering/manifests/s
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
-import { followed, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
+import { followed, gapAmong, longestWait, combineWatches } from '../cluster/kube-watch.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { readRendered } from '../image/deploy-final.ts';
@@ -90,7 +90,7 @@ async function untilLayered(
     return { status: `${violationText(first)}${more}` };
   };
   await until(`the nodes of pool ${pool} run their OS image and the pool is updated`, poll, {
-    watch: together(...all.map(({ watch }) => watch)),
+    watch: combineWatches(...all.map(({ watch }) => watch)),
     every: seconds(30),
     within: longestWait,
   });

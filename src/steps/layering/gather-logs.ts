@@ -160,11 +160,11 @@ export function openBundle(
   };
 }
 
-type FromFile = PullSecretContent & { readonly from: string };
+type PullSecretFile = PullSecretContent & { readonly from: string };
 
 /** Reads every credential that layering uses, so that each can be masked in the gathered logs. */
-async function readCredentials({ host, signal }: GatherScope): Promise<readonly FromFile[]> {
-  const found: FromFile[] = [];
+async function readCredentials({ host, signal }: GatherScope): Promise<readonly PullSecretFile[]> {
+  const found: PullSecretFile[] = [];
   for (const path of [PULL_SECRET_PATH, stagingFiles.authFile]) {
     const text = await host.readText(path, signal);
     if (text !== undefined) found.push({ from: path, ...credentialsIn(text) });

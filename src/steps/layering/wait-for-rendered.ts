@@ -18,7 +18,7 @@ import {
   streamIn,
 } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { longestWait, together } from '../cluster/kube-watch.ts';
+import { longestWait, combineWatches } from '../cluster/kube-watch.ts';
 import { bootkubeArgvs, followedBootkube } from '../cluster/wait-for-bootkube.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { readTextOr } from '../host-commands.ts';
@@ -64,7 +64,7 @@ async function untilRendered(scope: RenderingScope): Promise<void> {
     };
   };
   await until('the MachineConfigs are rendered', poll, {
-    watch: together(
+    watch: combineWatches(
       (changed, quiet) => host.watch([blockedControllerConfig, containerLogs], changed, quiet),
       unitWatch(host, [blockUnit.service]),
       bootkube.watch,

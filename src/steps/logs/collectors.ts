@@ -264,7 +264,7 @@ export const collectorsOf = (user: LogUser): readonly Collector[] =>
   }));
 
 /** A text, or its end with the bytes of the whole text; undefined if nothing exists. */
-type Found = string | { readonly text: string; readonly size: number } | undefined;
+type LogText = string | { readonly text: string; readonly size: number } | undefined;
 
 /**
  * The sources that are available to a collector. A row whose source is not available is missing.
@@ -275,7 +275,7 @@ export interface LogReach {
   readonly host: Pick<Host, 'exec' | 'list' | 'readText' | 'realPath'>;
   readonly kube?: Pick<Kube, 'list' | 'podLog'>;
   /** By the name of the row. */
-  readonly own?: Readonly<Record<string, (most: number, signal: AbortSignal) => Promise<Found>>>;
+  readonly own?: Readonly<Record<string, (most: number, signal: AbortSignal) => Promise<LogText>>>;
   /**
    * The output of a failed command is collected too: `podman ps` of a broken store is worth as
    * much.
@@ -295,11 +295,11 @@ export function listedOnce({ list }: Pick<Kube, 'list'>): Kube['list'] {
 }
 
 /** The result of a row: its text, or the reason why it is missing. */
-type Collected =
+type CollectedRow =
   | { readonly text: string; readonly bytes: number; readonly size: number }
   | { readonly missing: string; readonly isAbsent: boolean };
 
-const absent = ({ from }: Collector): Collected => ({
+const absentRow = ({ from }: Collector): CollectedRow => ({
   missing: 'file' in from ? `this host has no ${from.file}` : 'the run has left none',
   isAbsent: true,
 });
@@ -311,7 +311,7 @@ export type Hide = (text: string) => string;
  * Reads one row, masks the secrets, and keeps its end. Never rejects: an error is the reason why
  * the row is missing.
  */
-export async function collect(row: Collector, reach: LogReach, hide: Hide): Promise<Collected> {
+export async function collect(row: Collector, reach: LogReach, hide: Hide): Promise<CollectedRow> {
   const { mostBytes, limit } = row;
   // The adapter ends a command at its limit, except one that a disk blocks in the kernel.
   const most = 'argv' in row.from ? limit + seconds(1) : limit;
@@ -319,7 +319,7 @@ export async function collect(row: Collector, reach: LogReach, hide: Hide): Prom
     const found = await limited(reach.clock, workLimit(most, reach.signal), (signal) =>
       read(row, { ...reach, signal }),
     );
-    if (found === undefined) return absent(row);
+    if (found === undefined) return absentRow(row);
     const { text: whole, size } =
       typeof found === 'string' ? { text: found, size: Buffer.byteLength(found) } : found;
     // Twice the kept length is masked, so that the cut does not split a secret of several lines.
@@ -337,7 +337,10 @@ export const workLimit = (limit: Millis, signal: AbortSignal): Parameters<typeof
   late: () => engineFailure('step.timed-out', `not done within ${renderDuration(limit)}`),
 });
 
-async function read({ from, name, limit, mostBytes }: Collector, reach: LogReach): Promise<Found> {
+async function read(
+  { from, name, limit, mostBytes }: Collector,
+  reach: LogReach,
+): Promise<LogText> {
   const { kube, signal } = reach;
   if ('own' in from) return reach.own?.[name]?.(2 * mostBytes, signal);
   if ('file' in from) return textOf(from, reach);

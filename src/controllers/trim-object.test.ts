@@ -3,14 +3,14 @@ import { nodeObject } from '../../test/support/cluster-objects.ts';
 import { signingRequestObject } from '../../test/support/kubelet-request.ts';
 import type { KubeKind } from '../ports/kube.ts';
 import { readRequest } from '../cluster/csr/read-request.ts';
-import { kept } from './kept.ts';
+import { trimObject } from './trim-object.ts';
 import { certificateSigningRequests, configMaps, nodes, secrets } from '../kube/kinds.ts';
 import { internalAddresses, readinessOf, taintsOf } from '../cluster/node.ts';
 
 const kindOf = (group: string, plural: string): KubeKind => ({ group, version: 'v1', plural });
 const metadata = { name: 'x', namespace: 'n', uid: 'u', resourceVersion: '1', labels: { a: 'b' } };
 
-describe('kept', () => {
+describe('trimObject', () => {
   it.each<[string, KubeKind, object, object]>([
     ['a kind without an entry', configMaps, { data: { a: 'b' } }, { data: { a: 'b' } }],
     [
@@ -57,7 +57,7 @@ describe('kept', () => {
       { status: 1 },
     ],
   ])('trims %s', (...[, kind, object, expected]) => {
-    expect(kept(kind, { metadata, ...object })).toEqual({ metadata, ...expected });
+    expect(trimObject(kind, { metadata, ...object })).toEqual({ metadata, ...expected });
   });
 
   it('keeps what is read of a node', () => {
@@ -68,7 +68,7 @@ describe('kept', () => {
       addresses,
       taints: ['t'],
     });
-    const lean = kept(nodes, { ...node, status: { ...Object(node['status']), images: [1] } });
+    const lean = trimObject(nodes, { ...node, status: { ...Object(node['status']), images: [1] } });
     expect(lean['status']).not.toHaveProperty('images');
     expect([readinessOf(lean), internalAddresses(lean), taintsOf(lean)]).toEqual([
       readinessOf(node),
@@ -79,14 +79,14 @@ describe('kept', () => {
 
   it('keeps what the decision about a certificate request needs', () => {
     const request = signingRequestObject('client', 'pem', { spec: { extra: { a: ['b'] } } });
-    const lean = kept(certificateSigningRequests, request);
+    const lean = trimObject(certificateSigningRequests, request);
     expect(lean).toEqual(readRequest(request));
     expect(JSON.stringify(lean)).not.toMatch(/pem|extra/);
   });
 
   it('removes the last-applied annotation', () => {
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', a: 'b' };
-    const lean = kept(configMaps, { metadata: { ...metadata, annotations } });
+    const lean = trimObject(configMaps, { metadata: { ...metadata, annotations } });
     expect(lean.metadata).toEqual({ ...metadata, annotations: { a: 'b' } });
   });
 });

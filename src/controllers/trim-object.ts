@@ -4,13 +4,13 @@ import { readRequest } from '../cluster/csr/read-request.ts';
 /**
  * Fields of an object's spec and status that are read; a part without an entry is kept as a whole.
  */
-interface Kept {
+interface KeptFields {
   readonly spec?: readonly string[];
   readonly status?: readonly string[];
 }
 
 /** Kinds with many or large objects in a cluster. */
-const keptOf: Readonly<Record<string, Kept>> = {
+const keptOf: Readonly<Record<string, KeptFields>> = {
   nodes: { status: ['conditions', 'addresses'] },
   'clusteroperators.config.openshift.io': { spec: [], status: ['conditions', 'versions'] },
   // A CSV contains the icon and the deployments of its operator, an install plan all installed
@@ -33,7 +33,7 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
  * The parts of a followed object that the controller keeps: with 1,000 nodes and 10,000 certificate
  * requests it may use 128 MiB in total. To change a whole object, read it first.
  */
-export function kept(kind: KubeKind, object: KubeObject): KubeObject {
+export function trimObject(kind: KubeKind, object: KubeObject): KubeObject {
   const name = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
   // The text of a request is larger than the rest of it.
   if (name === requests) return readRequest(object);
