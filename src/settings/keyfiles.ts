@@ -138,14 +138,8 @@ function droppedOptions(given: Values, read: Values): readonly string[] {
     .map(({ route }) => `${route}_options`);
 }
 
-interface RouteOptions {
-  /** The key of the route. */
-  readonly route: string;
-  /** Each with the section of the route, in one spelling. */
-  readonly options: readonly string[];
-}
-
-const optionsIn = (values: Values): readonly RouteOptions[] =>
+/** The keys of routes with their options, each with the section of the route, in one spelling. */
+const optionsIn = (values: Values) =>
   [...values].flatMap(([key, value]) => {
     const [, route, section = ''] = /^((ipv[46])\.routes?\d*)_options$/.exec(key) ?? [];
     if (route === undefined) return [];
@@ -181,15 +175,13 @@ function droppedRules(given: Values, read: Values): readonly string[] {
   });
 }
 
-type Rule = readonly [key: string, value: string];
-
-const rulesIn = (values: Values): ReadonlyMap<string, readonly Rule[]> =>
+const rulesIn = (values: Values) =>
   Map.groupBy(
     [...values].filter(([key, value]) => /^ipv[46]\.routing-rule\d*$/.test(key) && value !== ''),
     ([key]) => key.slice(0, 'ipv4'.length),
   );
 
-const priorityOf = ([, rule]: Rule): number =>
+const priorityOf = ([, rule]: readonly [string, string]): number =>
   Number(/\b(?:priority|pref|preference|order)\s+(\S+)/.exec(rule)?.[1]);
 
 /** Whether a table other than 0, the default, or a VLAN of a bridge was dropped. */
