@@ -196,6 +196,8 @@ async function runAgent(
     agent.stop();
   };
   const watch = setInterval(() => {
+    // The service checks by itself; a host that asks it first would end by the answer.
+    lab.inventory.store.checkStages();
     if (isTaken(lab, host)) stop();
   }, SERVICE_POLL_MILLIS);
   lab.signal.addEventListener('abort', stop);

@@ -99,7 +99,10 @@ it('shows that a host had rebooted before the bootstrap host failed', () => {
   expect(text).toMatch(
     /it cannot join, because m0 failed\n +next: reset the cluster at the service/,
   );
-  expect(text).not.toMatch(/stopped|five seconds/);
+  expect(text).not.toMatch(/stopped|five seconds|console/);
+  expect(summaryOf({ ...failed, hosts: [rebooted] }, '/tmp/run')).toContain(
+    'it has not requested its Ignition: look at its console',
+  );
 });
 
 it('shows what a failed host was waiting for', () => {

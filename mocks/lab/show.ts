@@ -175,7 +175,7 @@ function hostLines(
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
     ...(host.endedBecause === undefined ? [] : [`the service: ${host.endedBecause}`]),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
-    ...(outcome === 'rebooted' ? rebootedLines(hosts) : []),
+    ...(outcome === 'rebooted' ? rebootedLines(host, hosts) : []),
     ...(outcome === 'stopped' && log !== undefined ? logLines(log, logs) : []),
     ...(failure === undefined ? [] : failureLines(failure, logs)),
     ...(outcome === 'done' ? [] : host.waits.map((wait) => `when it ended, it ${wait}`)),
@@ -216,15 +216,17 @@ function stoppedLines(hosts: readonly HostReport[]): readonly string[] {
 }
 
 /** The state of a host that had rebooted into its disk before the installation failed. */
-function rebootedLines(hosts: readonly HostReport[]): readonly string[] {
+function rebootedLines({ stage }: HostReport, hosts: readonly HostReport[]): readonly string[] {
   const failed = hosts.filter(({ outcome }) => outcome === 'failed');
   // The bootstrap host serves the Ignition with which the others join.
   const canJoin = failed.every(({ role }) => role !== 'bootstrap');
   const names = failed.map(({ name }) => name).join(', ');
+  const isSilent = names === '' && stage === 'Rebooting';
   return [
     ...(names === ''
       ? []
       : [`it cannot ${canJoin ? 'complete' : 'join'}, because ${names} failed`]),
+    ...(isSilent ? ['it has not requested its Ignition: look at its console'] : []),
     `next: reset the cluster at the service, then install it again: ${resetCall()}`,
   ];
 }
