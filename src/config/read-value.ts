@@ -1,6 +1,6 @@
 import { readDiskHints } from '../settings/disk-hints.ts';
 import { type ImageMirrors, mirrorProblem } from '../settings/image-mirrors.ts';
-import { addressReadFrom } from '../lib/address.ts';
+import { addressReadFrom, addressRule } from '../lib/address.ts';
 import { jsonIn } from '../lib/json.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
 import { readWriterArgs, savingOption } from '../settings/writer-args.ts';
@@ -167,8 +167,7 @@ function urlProblem(key: SettingKey, text: string): Problem | undefined {
   if (address !== undefined)
     return {
       what: `${shown} leads to ${address}`,
-      write:
-        'the four decimal numbers of the address, without leading zeros: http://192.0.2.5:8090 for example',
+      write: `${addressRule}: http://192.0.2.5:8090 for example`,
     };
   if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return undefined;
   const isBareIpv6 = /^https?:\/\/(?:[^@/]*@)?[\da-f]*:[\da-f:.]*:/i.test(text);

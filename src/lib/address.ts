@@ -39,6 +39,9 @@ export function addressReadFrom(url: string): string | undefined {
   return canonicalV4(host) === undefined || url.includes(host) ? undefined : host;
 }
 
+/** The form to write instead of such an address, for messages. */
+export const addressRule = 'the four decimal numbers of the address, without leading zeros';
+
 /** A name or an address in the form of a URL: IPv6 in brackets (RFC 3986, 3.2.2). */
 export const hostInUrl = (host: string): string =>
   host.includes(':') && canonicalAddress(host) !== undefined ? `[${host}]` : host;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { addressReadFrom } from '../../lib/address.ts';
+import { addressReadFrom, addressRule } from '../../lib/address.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 import { Secret } from '../../model/secret.ts';
@@ -132,10 +132,7 @@ function refuseFiles(given: Partial<Current['cluster'] & Current['user']>): void
 
 function refuseMisread(what: string, url: string): void {
   const address = addressReadFrom(url);
-  if (address !== undefined)
-    throw bad(
-      `${what} leads to ${address}; write the four decimal numbers of the address, without leading zeros`,
-    );
+  if (address !== undefined) throw bad(`${what} leads to ${address}; write ${addressRule}`);
 }
 
 function proxyIn({ 'proxy-url': url }: Current['cluster']): SecretUrl | undefined {

@@ -1,5 +1,5 @@
 import { secrets as secretKind } from '../../kube/kinds.ts';
-import { addressReadFrom } from '../../lib/address.ts';
+import { addressReadFrom, addressRule } from '../../lib/address.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import { partOf } from '../../kube/object.ts';
 import { keyfileProblems } from '../../settings/keyfiles.ts';
@@ -115,7 +115,10 @@ async function externalInventory(reading: Reading) {
   if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
   const address = addressReadFrom(url);
   if (address !== undefined)
-    throw new Missing('InventoryUnknown', `inventory.url leads to ${address}`);
+    throw new Missing(
+      'InventoryUnknown',
+      `inventory.url leads to ${address}; write ${addressRule}`,
+    );
   return {
     inventoryUrl: url,
     token: await required(reading, tokenSecretRef?.name ?? '', 'token', 'InventoryTokenNotFound'),

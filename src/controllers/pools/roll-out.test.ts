@@ -211,7 +211,7 @@ describe('roll out', () => {
   it.each<[string, boolean, readonly boolean[], boolean]>([
     ['its own member alone is not Ready', true, [false, true, true], true],
     ['its own member is Ready, and another is not', true, [true, false, true], false],
-    ['no quorum is left beside it', true, [false, true, false], false],
+    ['the other members have no quorum', true, [false, true, false], false],
     ['it is not degraded', false, [false, true, true], false],
   ])('gives a degraded master a target that helps it, only if %s', async (...given) => {
     const [, isDegraded, health, isChanged] = given;
