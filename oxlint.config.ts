@@ -59,7 +59,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   steps: [
-    ...['ignition', 'host', 'disk', 'image', 'registry', 'logs', 'bootstrap', 'cluster'],
+    ...['host', 'ignition', 'disk', 'image', 'registry', 'logs', 'bootstrap', 'cluster'],
     ...['layering', 'finish', 'os'],
   ],
   layering: [...['go-yaml', 'api', 'build', 'registry', 'manifests', 'hand-over'], 'roll-out'],

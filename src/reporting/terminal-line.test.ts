@@ -4,7 +4,7 @@ import { minutes, seconds, unlimited } from '../model/duration.ts';
 import { progressed, started, waited, waiting } from '../../test/support/run-events.ts';
 import { terminalLineOf } from './terminal-line.ts';
 
-const step = 'image/overwrite-os';
+const step = 'layering/overwrite-os';
 const wait = waiting(step, 'it is held back', { waited: seconds(5), limit: minutes(20) });
 
 function lineOf() {

@@ -7,7 +7,7 @@ import { findIronic, reboot } from '../steps/finish/finish.ts';
 import { checkHooks, runAfterHook, runBeforeHook } from '../steps/image/hooks.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
-import { checkRegistries, configureRegistries } from '../steps/ignition/registries.ts';
+import { checkRegistries, configureRegistries } from '../steps/host/registries.ts';
 import { checkInputs, chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
 import { writeImage } from '../steps/image/write.ts';

@@ -18,17 +18,17 @@ const stepsWith = (repository: string, mode: 'auto' | 'off' = 'auto') => {
 const idsWith = (repository: string, mode?: 'off'): readonly string[] =>
   stepsWith(repository, mode)
     .map(({ id }) => id)
-    .filter((id) => /^(layering|image|control-plane)\//.test(id));
+    .filter((id) => /^(layering|image|cluster)\//.test(id));
 
 describe('a worker', () => {
   it('deploys the image of its pool after the masters, and overwrites the OS last', () => {
     expect(idsWith('registry.example/ocl/worker').slice(-6)).toEqual([
       'image/write',
-      'control-plane/wait-for-masters',
+      'cluster/wait-for-control-plane',
       'layering/find-worker-image',
       'layering/deploy-worker-image',
       'layering/overlay-worker-config',
-      'image/overwrite-os',
+      'layering/overwrite-os',
     ]);
   });
 
@@ -36,8 +36,8 @@ describe('a worker', () => {
     expect(idsWith('')).toEqual(idsWith('registry.example/ocl/worker'));
     expect(idsWith('', 'off').slice(-3)).toEqual([
       'image/write',
-      'control-plane/wait-for-masters',
-      'image/overwrite-os',
+      'cluster/wait-for-control-plane',
+      'layering/overwrite-os',
     ]);
   });
 });

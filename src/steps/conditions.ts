@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { all, condition } from '../engine/condition.ts';
 import { layeringSupport } from '../layering/manifests/release-support.ts';
 import { isSameImage } from '../lib/image-name.ts';
+import type { RoleName } from '../model/role.ts';
 
 /** The version of the cluster; undefined if it is not given, as on day-2 hosts. */
 export const givenVersion = ({ cluster }: Config): string | undefined =>
@@ -14,6 +15,9 @@ export const noVersion = (decision: string): Error =>
     hint: 'give --openshift-version VERSION (or cluster.openshiftVersion in a file), 4.20.1 for example',
     context: { settings: 'cluster.openshiftVersion' },
   });
+
+/** The final role of the host: the bootstrap host becomes a master. */
+export const hostRole = ({ role }: Config): RoleName => (role === 'bootstrap' ? 'master' : role);
 
 /** The image goes into the running root instead of onto a disk. */
 export const usesExistingRoot = condition<Config>(

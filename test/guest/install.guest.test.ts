@@ -74,7 +74,7 @@ const finishedAt = (events: readonly RunEvent[] = [], step: string): number =>
 
 /** The time from the end of the writes to the ordered reboot. */
 const secondsAtEnd = (events: readonly RunEvent[] | undefined): number =>
-  (finishedAt(events, 'finish/leave-host') - finishedAt(events, 'image/overwrite-os')) / 1000;
+  (finishedAt(events, 'finish/leave-host') - finishedAt(events, 'layering/overwrite-os')) / 1000;
 
 /** The output of a hook in a run, line by line. */
 const printedBy = (
@@ -338,7 +338,7 @@ describe('the lab with one MachineOSConfig', () => {
     const saved = readFileSync(pageFile(), 'utf8');
     const cells = [...saved.matchAll(/ \(((?:stage: |[a-z]+\/)[^()]+)\), ([^<]+)<\/title/g)];
     const steps = new Map(cells.map(([, id = '', state = '']) => [id, state]));
-    for (const id of ['image/write', 'image/overwrite-os'])
+    for (const id of ['image/write', 'layering/overwrite-os'])
       expect(steps.get(id), id).toMatch(/^done in \d/);
     for (const id of ['finish/leave-host', 'stage: Joined'])
       expect(steps.get(id), id).toMatch(/^done/);

@@ -88,7 +88,7 @@ while :; do sleep 0.1; done
     const agent = startOn(host);
     await becomes(() => ran(host, 'coreos-installer'));
     await host.inventory.close();
-    await becomes(() => logOf(host).includes('logs/keep-unreported'));
+    await becomes(() => logOf(host).includes('finish/keep-unreported'));
     await stopped(agent);
     expect(ran(host, 'shutdown')).toBe(false);
   });

@@ -57,7 +57,7 @@ describe('a worker', () => {
     const write = ids.indexOf('image/write');
     expect(ids.slice(write, write + 3)).toEqual([
       'image/write',
-      'control-plane/wait-for-masters',
+      'cluster/wait-for-control-plane',
       'disk/set-boot-entry',
     ]);
   });

@@ -15,7 +15,7 @@ import {
   readBootstrapIgnition,
 } from '../../steps/bootstrap/fetch-ignition.ts';
 import { readHostIgnition, type ValidIgnition } from '../../steps/ignition/fetch-host.ts';
-import { withRegistries } from '../../steps/ignition/registries.ts';
+import { withRegistries } from '../../steps/host/registries.ts';
 import { chooseSource } from '../../steps/ignition/sources.ts';
 import { type CheckAnswer, type Check, type NetworkScope, ok, warning } from './check.ts';
 

@@ -42,7 +42,7 @@ const mostPerMinute = (times: readonly number[]): number =>
     ...times.map((from) => times.filter((at) => at >= from && at < from + minutes(1)).length),
   );
 
-describe('control-plane/wait-for-masters', () => {
+describe('cluster/wait-for-control-plane', () => {
   it('sends three requests and finishes when two masters are done', async () => {
     const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] });
     const { events, progress } = await runStep(waitForControlPlane, { config, inventory });

@@ -29,7 +29,7 @@ const dayTwo = 'AddHostsCluster';
  * Waits until the control plane can serve a worker; a worker that reboots too early never joins.
  */
 export const waitForControlPlane = step({
-  id: 'control-plane/wait-for-masters',
+  id: 'cluster/wait-for-control-plane',
   title: 'Wait for two masters to finish installing',
   stage: 'Waiting for control plane',
   uses: ['inventory', 'reports', 'clock'],

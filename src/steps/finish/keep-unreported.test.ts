@@ -33,7 +33,7 @@ const setUp = (host: FakeHost, isTaken = false, isPresent = false) => ({
   facts: { disk: targetOf(disk), ironic: { isPresent }, upload: { isTaken } },
 });
 
-describe('logs/keep-unreported', () => {
+describe('finish/keep-unreported', () => {
   it.each([
     [false, ''],
     [true, 'Ironic will reboot the node shortly'],

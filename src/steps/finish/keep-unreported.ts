@@ -43,7 +43,7 @@ const mountArgvs = (partition: string): readonly (readonly string[])[] => [
  * installation.
  */
 export const keepUnreported = step({
-  id: 'logs/keep-unreported',
+  id: 'finish/keep-unreported',
   title: 'Keep on the install disk what the service did not take',
   stage: 'Rebooting',
   stageInfo: rebootInfo,

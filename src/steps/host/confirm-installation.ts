@@ -2,8 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import { resetCall } from '../../model/reset.ts';
-import { knowsHost } from '../conditions.ts';
-import { hostRole } from '../ignition/fetch-host.ts';
+import { hostRole, knowsHost } from '../conditions.ts';
 import { step } from '../step.ts';
 
 /** Failures of an installation that the service has withdrawn. */

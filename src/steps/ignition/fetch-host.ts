@@ -11,12 +11,12 @@ import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import type { RoleName } from '../../model/role.ts';
 import type { Download } from '../../ports/inventory.ts';
+import { hostRole } from '../conditions.ts';
 import { heartbeatOf } from '../heartbeat.ts';
+import { withRegistries } from '../host/registries.ts';
 import { step, type StepScope } from '../step.ts';
 import { ignitionSourceFailure } from './failures.ts';
-import { withRegistries } from './registries.ts';
 import { chooseSource, explainSource, type IgnitionPorts } from './sources.ts';
 
 const HostIgnitionSchema = z.object({
@@ -33,9 +33,6 @@ const HostIgnitionSchema = z.object({
 /** The Ignition config that coreos-installer puts on the disk of this host. */
 export const HostIgnition = fact('ignition.host', HostIgnitionSchema);
 export type HostIgnition = z.infer<typeof HostIgnitionSchema>;
-
-/** The final role of the host: the bootstrap host becomes a master. */
-export const hostRole = ({ role }: Config): RoleName => (role === 'bootstrap' ? 'master' : role);
 
 /** Path of the saved config on the host; `coreos-installer` reads it. */
 function hostIgnitionPath(config: Config): string {

@@ -2,10 +2,10 @@ import { mergeSingleNode as merge } from '../../ignition/merge.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
+import { withRegistries } from '../host/registries.ts';
 import { explainSource } from './sources.ts';
 import { HostIgnition, renderedIgnitionPath, saveHostIgnition } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
-import { withRegistries } from './registries.ts';
 import { isTrue } from '../host-commands.ts';
 
 /**

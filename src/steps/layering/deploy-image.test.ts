@@ -89,7 +89,7 @@ describe('the final OS image', () => {
   const deploy = (extra: string): string =>
     `ostree container image deploy --sysroot /mnt --authfile /root/.docker/config.json --imgref ostree-unverified-registry:${osImage} --karg ignition.platform.id=openstack --karg $ignition_firstboot --stateroot rhcos${extra}`;
 
-  describe('image/overwrite-os', () => {
+  describe('layering/overwrite-os', () => {
     it('deploys the final OS image with the kernel arguments of the writer and the MachineConfig', async () => {
       const host = hostWith(sda);
       const writerArgs = ['--append-karg', 'ip=eth0:dhcp', '--copy-network', '--delete-karg', 'x'];

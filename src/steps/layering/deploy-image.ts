@@ -217,7 +217,7 @@ const skipsReboot = condition<Config>(
  * instead.
  */
 export const overwriteOs = step({
-  id: 'image/overwrite-os',
+  id: 'layering/overwrite-os',
   title: 'Write the final OS image before the first boot',
   uses: ['host', 'web', 'clock'],
   needs: {

@@ -9,8 +9,8 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { embeddedFile, readFileContent } from '../../ignition/resource.ts';
 import { mirrorsPath } from '../../settings/image-mirrors.ts';
-import { fetchHost } from './fetch-host.ts';
-import { mergeSingleNodeIgnition } from './merge-single-node.ts';
+import { fetchHost } from '../ignition/fetch-host.ts';
+import { mergeSingleNodeIgnition } from '../ignition/merge-single-node.ts';
 import { checkRegistries, configureRegistries } from './registries.ts';
 
 const ca = '/etc/bootwright/site-ca.pem';
