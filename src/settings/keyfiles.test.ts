@@ -48,6 +48,12 @@ describe('keyfileProblems', () => {
     ['an invalid key', { 'a.nmconnection': `${eth0}id[=b\n` }, /^a\.nmconnection:6: /],
     ['a localized key', { 'a.nmconnection': `${eth0} id[de] = b \n` }, undefined],
     [
+      'a key with two values',
+      { 'a.nmconnection': `${eth0}[ipv4]\naddress1=192.0.2.5/24\naddress1=192.0.2.6/24\n` },
+      /^a\.nmconnection:8: ipv4\.address1 is there twice$/,
+    ],
+    ['a key with one value twice', { 'a.nmconnection': `${eth0}id=eth0\n` }, undefined],
+    [
       'a duplicate UUID',
       { 'a.nmconnection': eth0, 'b.nmconnection': eth0.replace('id=eth0', 'id=b') },
       /the same connection\.uuid$/,
@@ -125,6 +131,7 @@ describe('nmstateKeyfiles', () => {
 });
 
 describe('droppedKeys', () => {
+  const vlan = (id: string): string => `${file('type=vlan')}[vlan]\nparent=eth0\nid=${id}\n`;
   const given = (...lines: readonly string[]): string => `${eth0}[ipv4]\n${lines.join('\n')}\n`;
 
   it.each<readonly [string, string, readonly string[]]>([
@@ -198,6 +205,34 @@ describe('droppedKeys', () => {
     [`${eth0}[infiniband]\nmac-address=80:00:zz\n`, eth0, ['infiniband.mac-address']],
     [`${eth0}[bridge]\nmac-address=52:54:zz\n`, eth0, ['bridge.mac-address']],
     [`${eth0}[bridge-port]\nvlans=1-5 pvid,7\n`, given(), ['bridge-port.vlans']],
+    // What NetworkManager 1.42.4 writes of each.
+    [`${eth0}[bond]\nmode=lacp\n`, `${eth0}[bond]\nmode=balance-rr\n`, ['bond.mode']],
+    [`${eth0}[bond]\nmode=4\n`, `${eth0}[bond]\nmode=802.3ad\n`, []],
+    [
+      `${eth0}[bond]\nmode=802.3ad\nmin_link=1\n`,
+      `${eth0}[bond]\nmode=802.3ad\n`,
+      ['bond.min_link'],
+    ],
+    [`${eth0}[bond]\ninterface-name=eth0\n`, `${eth0}[bond]\nmode=balance-rr\n`, []],
+    [vlan('0110'), vlan('72'), ['vlan.id']],
+    [vlan('5000'), `${file('type=vlan')}[vlan]\nparent=eth0\n`, ['vlan.id']],
+    [vlan(''), `${file('type=vlan')}[vlan]\nparent=eth0\n`, ['vlan.id']],
+    [vlan('0x6e'), vlan('110'), []],
+    [`${eth0}[ethernet]\nmtu=9000 # jumbo\n`, `${eth0}[ethernet]\n`, ['ethernet.mtu']],
+    [`${eth0}[ethernet]\nmtu=99999999999\n`, `${eth0}[ethernet]\n`, ['ethernet.mtu']],
+    [`${eth0}[ethernet]\nmtu=0\nwake-on-lan=1\n`, `${eth0}[ethernet]\n`, []],
+    [`${eth0}[wired]\nmtu=9000\n`, `${eth0}[ethernet]\n`, ['wired.mtu']],
+    [`${eth0}[IPv4]\nmethod=manual\n`, given('method=auto'), ['IPv4.method']],
+    [given('never-default=yes', 'may-fail=true'), given(), ['ipv4.never-default']],
+    [given('route-metric=0100'), given('route-metric=64'), ['ipv4.route-metric']],
+    [given('adress2=192.0.2.6/24'), given(), ['ipv4.adress2']],
+    [given('method=disabled', 'dns-search=;'), eth0, []],
+    [
+      file('controller=bond0', 'port-type=bond'),
+      file(),
+      ['connection.controller', 'connection.port-type'],
+    ],
+    [file('master=bond0'), file('controller=bond0'), []],
     [`${eth0}[bridge]\nvlans=7, 3-4,\n`, `${eth0}[bridge]\nvlans=3-4,7\n`, []],
   ])('compares %j with %j', (wanted, read, dropped) => {
     expect(droppedKeys(wanted, read)).toEqual(dropped);

@@ -60,20 +60,17 @@ const fileName = /^[^./][^/]*\.nmconnection$/;
 function readKeyfile(name: string, text: string): Connection | { readonly problem: string } {
   if (!fileName.test(name)) return { problem: `${name}: NetworkManager reads only *.nmconnection` };
   const values = valuesIn(text);
-  return typeof values === 'number'
-    ? { problem: `${name}:${values}: neither [SECTION] nor KEY=VALUE in one` }
-    : { name, values };
+  return typeof values === 'string' ? { problem: `${name}:${values}` } : { name, values };
 }
 
-/** Keys whose unreadable values NetworkManager drops instead of refusing the file. */
+/** Keys of addresses, which NetworkManager writes under other names. */
 const addressKey =
   /^(?:(ipv[46])\.(?:(address|route)(?:es|s)?\d*|dns|gateway)|(?:ethernet|infiniband|bridge)\.(?:cloned-)?mac-address)$/;
 
 /**
- * The keys of a keyfile whose value NetworkManager accepted only in part or not at all: an address,
- * a route or its options, a routing rule, a table, a DNS server, a hardware address or a VLAN of a
- * bridge that it did not understand, and a VLAN without its id, which it takes for VLAN 0. `nmcli
- * --offline` warns of none of them (NetworkManager 1.52).
+ * The keys of a keyfile whose value NetworkManager accepted only in part or not at all: what it did
+ * not understand, a number that it read as octal, and a VLAN without its id, which it takes for
+ * VLAN 0. `nmcli --offline` warns of none of them (NetworkManager 1.52).
  * @param read the connection as NetworkManager writes it after it read the file
  */
 export function droppedKeys(given: string, read: string): readonly string[] {
@@ -86,9 +83,8 @@ export function droppedKeys(given: string, read: string): readonly string[] {
   const [own, other] = [namedValues(given), namedValues(read)];
   dropped.push(...droppedOptions(own, other), ...droppedRules(own, other));
   dropped.push(...[...own.keys()].filter((key) => isDropped(key, own, other)));
-  const values = new Map([...other, ...own]);
-  const hasVlan = values.has('vlan') && values.get('connection.type') === 'vlan';
-  return hasVlan && !/^\d+$/.test(values.get('vlan.id') ?? '') ? [...dropped, 'vlan.id'] : dropped;
+  const isVlan = other.has('vlan') && own.get('connection.type') === 'vlan';
+  return isVlan && (own.get('vlan.id') ?? '') === '' ? [...dropped, 'vlan.id'] : dropped;
 }
 
 interface Addresses {
@@ -184,21 +180,46 @@ const rulesIn = (values: Values) =>
 const priorityOf = ([, rule]: readonly [string, string]): number =>
   Number(/\b(?:priority|pref|preference|order)\s+(\S+)/.exec(rule)?.[1]);
 
-/** Whether a table other than 0, the default, or a VLAN of a bridge was dropped. */
+/** Modes of a bond by their numbers (Linux, bonding.rst); NetworkManager writes the names. */
+const bondModes = [
+  ...['balance-rr', 'active-backup', 'balance-xor', 'broadcast'],
+  ...['802.3ad', 'balance-tlb', 'balance-alb'],
+];
+
+/** Keys with rules of their own; a port of a bond has no method. */
+const otherKey = /^ipv[46]\.(?:routing-rule\d*|routes?\d*_options|method)$/;
+
+const wholeNumber = /^[-+]?(?:0x[\da-f]+|\d+)$/i;
+
+/**
+ * Whether the value of any other key was dropped or misread. NetworkManager writes no default: a
+ * missing number or boolean counts as one, except where the default is no number of an operator. A
+ * renamed key has the same value under another name of its section; older sections have the name of
+ * the interface.
+ */
 function isDropped(key: string, given: Values, read: Values): boolean {
-  const [wanted, taken] = [given, read].map((values) => values.get(key) ?? '');
-  if (/^ipv[46]\.route-table$/.test(key)) return taken === '' && !/^0*$/.test(wanted ?? '');
-  if (!/^bridge(?:-port)?\.vlans$/.test(key)) return false;
-  const [many = 0, few = 0] = [wanted, taken].map(
-    (list = '') => list.split(',').filter((vlan) => vlan.trim() !== '').length,
+  const [value, taken] = [given.get(key) ?? '', read.get(key)];
+  if (otherKey.test(key) || addressKey.test(key)) return false;
+  if (key === 'bond.mode') return (bondModes[Number(value)] ?? value) !== taken;
+  if (/^bridge(?:-port)?\.vlans$/.test(key)) return vlansIn(taken) < vlansIn(value);
+  const isNumber = wholeNumber.test(value);
+  if (taken !== undefined)
+    return isNumber && wholeNumber.test(taken) && Number(value) !== Number(taken);
+  if (isNumber) return Number(value) !== 0 && /\.(?:mtu|route-table)$|^vlan\.id$|^bond\./.test(key);
+  if (/^(?:true|false|[;,\s]*|default-or-eui64)$/.test(value)) return false;
+  const section = key.slice(0, key.indexOf('.') + 1);
+  return ![...read].some(
+    ([name, other]) =>
+      other === value && (name.startsWith(section) || name === 'connection.interface-name'),
   );
-  return few < many;
 }
+
+const vlansIn = (list = ''): number => list.split(',').filter((vlan) => vlan.trim() !== '').length;
 
 /** The values of a keyfile, with the current names of sections that have an older name. */
 const namedValues = (text: string): Values => {
   const values = valuesIn(text);
-  return typeof values === 'number'
+  return typeof values === 'string'
     ? new Map()
     : new Map(
         [...values].map(([key, value]) => [key.replace(/^802-3-ethernet/, 'ethernet'), value]),
@@ -208,14 +229,15 @@ const namedValues = (text: string): Values => {
 /** A key name of GLib (`g_key_file_is_key_name`): brackets only enclose a language. */
 const keyName = /^[^[\]]+(\[[\p{L}\p{N}_.@-]+\])?$/u;
 
-/** The values of a keyfile, or the number of the line that cannot be parsed (GKeyFile of GLib). */
-function valuesIn(text: string): Values | number {
+/** The values of a keyfile, or the line that cannot be used, with the reason (GKeyFile of GLib). */
+function valuesIn(text: string): Values | string {
   const values = new Map<string, string>();
   let group: string | undefined;
   for (const [index, raw] of text.split('\n').entries()) {
     const line = raw.trim();
     // GLib does not count a byte order mark or a no-break space as a blank.
-    if (/\P{ASCII}/u.test(raw.replace(line, ''))) return index + 1;
+    const problem = `${index + 1}: neither [SECTION] nor KEY=VALUE in one`;
+    if (/\P{ASCII}/u.test(raw.replace(line, ''))) return problem;
     if (/^(#|$)/.test(line)) continue;
     const header = /^\[([^[\]]+)\]$/.exec(line)?.[1];
     group = header ?? group;
@@ -225,8 +247,11 @@ function valuesIn(text: string): Values | number {
     }
     const at = line.indexOf('=');
     const key = line.slice(0, Math.max(at, 0)).trim();
-    if (!keyName.test(key) || group === undefined) return index + 1;
-    values.set(`${group}.${key}`, line.slice(at + 1).trim());
+    if (!keyName.test(key) || group === undefined) return problem;
+    const [name, value] = [`${group}.${key}`, line.slice(at + 1).trim()];
+    // GLib takes the last one.
+    if ((values.get(name) ?? value) !== value) return `${index + 1}: ${name} is there twice`;
+    values.set(name, value);
   }
   return values;
 }
