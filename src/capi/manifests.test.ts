@@ -193,9 +193,9 @@ describe('manifests in Secrets', () => {
       'refuses Ignition with a relative path',
       'a.yaml',
       machineConfig(
-        '    ignition:\n      version: 3.4.0\n    storage:\n      files:\n      - path: etc/a',
+        '    ignition:\n      version: 3.4.0\n    storage:\n      files:\n      - {path: etc/a, overwrite: false}',
       ),
-      'a/a.yaml:13:9: storage.files[0].path must be absolute [path-relative]',
+      'a/a.yaml:13:10: storage.files[0].path must be absolute [path-relative]',
     ],
     [
       'refuses a binary file',

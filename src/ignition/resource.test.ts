@@ -89,6 +89,12 @@ describe('a resource', () => {
       'media',
     ],
     [
+      'is compressed by another program',
+      { source: 'data:,a', compression: 'xz' },
+      'ignition.gzip',
+      'input',
+    ],
+    [
       'has a hash of an unknown function',
       { source: 'data:,a', verification: { hash: 'md5-0' } },
       'ignition.hash-mismatch',
@@ -116,8 +122,9 @@ describe('a data URL', () => {
     ['with an empty base64 payload', 'data:;base64,', ''],
     ['with escapes', 'data:,a%20b%2C', 'a b,'],
     ['in base64', 'data:;base64,YWI=', 'ab'],
-    ['in base64 with a line feed', 'data:;base64,YW\nI=', 'ab'],
     ['with a media type', 'data:text/plain,a', 'a'],
+    ['with a character set', 'data:text/plain;charset=utf-8;base64,YQ==', 'a'],
+    ['with a quoted parameter', 'data:text/plain;a="b c",a', 'a'],
     ['with a parameter called base64', 'data:text/plain;base64=1,YQ==', 'YQ=='],
   ])('%s is decoded', (_, url, content) => {
     expect([...decodeDataUrl(url)]).toEqual(bytesOf(content));
@@ -138,6 +145,10 @@ describe('a data URL', () => {
     ['the URL-safe alphabet', 'data:;base64,__-_'],
     ['a comma in a parameter', 'data:text/plain;a="b,c;d";base64,YQ=='],
     ['the scheme in capitals', 'DATA:,a'],
+    ['a line feed at the end', 'data:;base64,YQ==\n'],
+    ['base64 before a parameter', 'data:;base64;charset=utf-8,YQ=='],
+    ['half a media type', 'data:text,a'],
+    ['a blank in its media type', 'data:text plain,a'],
   ])('with %s is refused', (_, url) => {
     expect(() => decodeDataUrl(url)).toThrow(
       expect.objectContaining({ code: 'ignition.data-url', kind: 'input' }),

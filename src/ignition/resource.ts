@@ -34,6 +34,9 @@ export function decodeContent(
   bytes: Uint8Array,
   maxBytes = MAX_CONTENT_BYTES,
 ): Uint8Array {
+  // An empty text is as no text (Ignition, `validateCompression`).
+  if (!['', 'gzip'].includes(compression ?? ''))
+    throw ignitionFailure('ignition.gzip', 'resource has a compression other than gzip');
   const content = compression === 'gzip' ? gunzip(bytes, maxBytes) : bytes;
   if (verification?.hash !== undefined) verifyHash(content, verification.hash);
   return content;
@@ -81,16 +84,22 @@ const BASE64_DATA = /^[A-Za-z0-9+/]*={0,2}$/u;
 /** Whether a source is a data URL, which embeds its content. */
 export const isDataUrl = (source: string): boolean => source.startsWith('data:');
 
+const TOKEN = "[-!#$%&'*+.^_`{|}~0-9A-Za-z]";
+const TYPE = `(?:[xX]|text|image|audio|video|application|message|multipart)${TOKEN}*/${TOKEN}+`;
+/** `;base64` comes last; before parameters it would be one without a value. */
+const HEADER = new RegExp(`^data:(?:${TYPE})?(?:;${TOKEN}+=(?:${TOKEN}+|"[^"]*"))*(?:;base64)?$`);
+
 /**
- * Decodes a data URL (RFC 2397) to bytes, by the rules of Ignition for the payload: base64 must be
- * padded, line feeds in it are ignored, it may be empty, spaces and other raw delimiters are not
- * legal. Media type and parameters are ignored.
+ * Decodes a data URL (RFC 2397) to bytes, by the rules of Ignition (`validateURL`): base64 must be
+ * padded, it may be empty; line feeds, spaces and other raw delimiters are not legal, and neither
+ * is a line feed at the end, as a block of YAML has it. Media type and parameters are ignored.
  *
  * @throws AgentError `ignition.data-url`
  */
 export function decodeDataUrl(url: string): Uint8Array {
   const comma = url.indexOf(',');
-  if (!isDataUrl(url) || comma < 0) throw faulty('has a malformed header');
+  if (comma < 0 || !HEADER.test(url.slice(0, comma))) throw faulty('has a malformed header');
+  if (url.includes('\n')) throw faulty('has a line feed');
   const payload = url.slice(comma + 1);
   return url.slice(0, comma).endsWith(';base64') ? decodeBase64(payload) : decodePlain(payload);
 }
@@ -101,11 +110,10 @@ export function encodeDataUrl(bytes: Uint8Array, mediaType = ''): string {
 }
 
 function decodeBase64(payload: string): Uint8Array {
-  const digits = payload.includes('\n') ? payload.replaceAll('\n', '') : payload;
   // Buffer.from ignores characters outside of base64, so this checks the alphabet and the padding
   // first.
-  if (digits.length % 4 !== 0 || !BASE64_DATA.test(digits)) throw faulty('is not padded base64');
-  return Buffer.from(digits, 'base64');
+  if (payload.length % 4 !== 0 || !BASE64_DATA.test(payload)) throw faulty('is not padded base64');
+  return Buffer.from(payload, 'base64');
 }
 
 /** Percent-decodes to bytes; `decodeURIComponent` accepts only UTF-8. */

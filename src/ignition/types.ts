@@ -53,7 +53,9 @@ export const configShape = z.object({
     files: list(
       z.object({ ...node, mode: number, contents: resource.optional(), append: list(resource) }),
     ),
-    filesystems: list(z.object({ device: z.string(), wipeFilesystem: flag })),
+    filesystems: list(
+      z.object({ device: z.string(), format: text, path: text, wipeFilesystem: flag }),
+    ),
     links: list(z.object({ ...node, target: text, hard: flag })),
     luks: list(z.object({ ...named, device: text, wipeVolume: flag })),
     raid: list(z.object({ ...named, devices: list(z.string()) })),

@@ -29,6 +29,19 @@ const file = (path: string, more: object = {}) => ({
 
 const files = (...list: readonly object[]): Given => ({ config: { storage: { files: list } } });
 
+const storage = (sections: object): Given => ({ config: { storage: sections } });
+const onVar = { device: '/dev/disk/by-partlabel/var', path: '/var' };
+
+const content = (source: string, more: object = {}) => ({
+  path: '/a',
+  contents: { source, ...more },
+});
+const invalid = 'error content-invalid';
+
+const unit = (more: object): Given => ({
+  config: { systemd: { units: [{ name: 'a@b-1.service', ...more }] } },
+});
+
 const linted = (content: unknown, path = 'a.json', isInFolder = false) => ({
   path,
   isInFolder,
@@ -91,6 +104,17 @@ describe('a MachineConfig', () => {
     ],
     ['a kernel and an extension', { spec: { kernelType: 'realtime', extensions: ['usbguard'] } }],
     [
+      'a unit with comments and continued lines',
+      unit({ contents: '# a\n\n[Unit]\n; b\nAfter=a \\\n b\n[Service]\nExecStart=/a\\\n\n' }),
+    ],
+    ['a file that stays where it exists', files({ path: '/a', overwrite: false })],
+    [
+      'a file system',
+      storage({ filesystems: [{ ...onVar, format: 'xfs' }, { device: '/dev/b' }] }),
+    ],
+    ['a unit with a drop-in', unit({ dropins: [{ name: '10-a.conf', contents: '[Unit]\n' }] })],
+    ['kernel-devel of the usual kernel', { spec: { extensions: ['kernel-devel'] } }],
+    [
       'a rendered MachineConfig',
       {
         ...files(file('/etc/kubernetes/kubelet.conf')),
@@ -146,6 +170,50 @@ describe('a MachineConfig', () => {
     ['a blank in a key', { metadata: { annotations: { 'my note': 'x' } } }, 'error wrong-type'],
     ['an unknown field', { spec: { kernelArgs: ['nosmt'] } }, 'error unknown-field'],
     ['a file below a file', files(file('/etc/a'), file('/etc/a/b/c')), 'error path-below-file'],
+    ['a path with a slash at its end', files(file('/etc/a/')), 'error path-not-clean'],
+    ['a path with two slashes', files(file('/etc//a')), 'error path-not-clean'],
+    [
+      'an owner by id and name',
+      files(file('/a', { user: { id: 0, name: 'root' } })),
+      'error owner',
+    ],
+    ['no content to overwrite with', files({ path: '/a' }), 'error no-content'],
+    ['another compression', files(content('data:,x', { compression: 'xz' })), invalid],
+    ['a hash of md5', files(content('data:,x', { verification: { hash: 'md5-0' } })), invalid],
+    ['a data URL from a block of YAML', files(content('data:;base64,YQ==\n')), invalid],
+    ['base64 before the character set', files(content('data:;base64;charset=a,YQ==')), invalid],
+    ['a unit without an extension', unit({ name: 'a' }), 'error unit-name'],
+    ['a unit with a misspelt extension', unit({ name: 'a.servce' }), 'error unit-name'],
+    ['a unit with half a line', unit({ contents: '[Service]\nExecStart /a\n' }), 'error unit-text'],
+    ['a drop-in without .conf', unit({ dropins: [{ name: '10-a' }] }), 'error unit-name'],
+    [
+      'a drop-in with half a line',
+      unit({ dropins: [{ name: 'a.conf', contents: '[Unit]\nAfter' }] }),
+      'error unit-text',
+    ],
+    ['a device that is no path', storage({ disks: [{ device: 'sda' }] }), 'error path-relative'],
+    ['a file system without a format', storage({ filesystems: [onVar] }), 'error format'],
+    [
+      'a file system of another format',
+      storage({ filesystems: [{ ...onVar, format: 'zfs' }] }),
+      'error format',
+    ],
+    [
+      'a newer spec',
+      { config: { ignition: { version: '3.6.0' } } },
+      'error ignition.version-unsupported',
+    ],
+    [
+      'kernel-devel of another kernel',
+      { spec: { kernelType: 'realtime', extensions: ['kernel-devel'] } },
+      'error extension',
+    ],
+    ['a decimal mode without special bits', files(file('/a', { mode: 400 })), 'warning file-mode'],
+    [
+      'a decimal mode of a folder',
+      { config: { storage: { directories: [{ path: '/a', mode: 755 }] } } },
+      'warning file-mode',
+    ],
   ])('with %s has one finding', (_, given, rule) => {
     expect(rulesOf(given)).toEqual([rule]);
   });
@@ -181,13 +249,14 @@ spec:
       files:
         - path: /etc/a
           mode: 04755
-        - path: relative
+          contents: { source: "data:," }
+        - { path: relative, overwrite: false }
 `;
     expect(
       lintMachineConfigs([linted(text, 'd/a.yaml')]).map(
         ({ place, rule }) => `${place} ${rule ?? ''}`,
       ),
-    ).toEqual(['d/a.yaml:8 kernel-type', 'd/a.yaml:14 file-mode', 'd/a.yaml:15 path-relative']);
+    ).toEqual(['d/a.yaml:8 kernel-type', 'd/a.yaml:14 file-mode', 'd/a.yaml:16 path-relative']);
   });
 });
 

@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
+import { extname, normalize } from 'node:path/posix';
 import * as z from 'zod';
 import { lintConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
-import type { Config, File } from '../../ignition/types.ts';
+import type { Config, File, Storage, Unit } from '../../ignition/types.ts';
 import { visitObjects } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../lib/fields.ts';
@@ -178,10 +179,30 @@ function checkMachineConfig(value: Fields, report: Report): void {
     const read = () => packagesOfExtensions([textOf(name)]);
     checkRead(read, `spec.extensions[${index}]`, report, 'extension');
   }
+  checkKernelDevel(spec, report);
   if (isFields(spec['config'])) {
     const config = checkIgnition(spec['config'], 'spec.config.', report);
     if (config !== undefined) checkStorage(config, report);
+    if (config !== undefined) checkVersion(config, report);
   }
+}
+
+/** The operator renders no pool with both (`MergeMachineConfigs`). */
+function checkKernelDevel({ kernelType, extensions }: Fields, report: Report): void {
+  const index = listOf(extensions).indexOf('kernel-devel');
+  const kernel = textOf(kernelType) || 'default';
+  if (index < 0 || kernel === 'default') return;
+  const what = `the operator refuses kernel-devel with kernelType ${kernel}`;
+  report('extension', `spec.extensions[${index}]`, what);
+}
+
+/** Minor of the newest Ignition spec of the operator (`ParseAndConvertConfig`, 2026-08). */
+const newestMinor = 5;
+
+function checkVersion({ ignition: { version } }: Config, report: Report): void {
+  if (Number(version.split('.')[1]) <= newestMinor) return;
+  const what = `the operator reads specs up to 3.${newestMinor}.0, not ${version}`;
+  report('ignition.version-unsupported', 'spec.config.ignition.version', what);
 }
 
 function reportUnknown(at: string, report: Report): void {
@@ -209,12 +230,86 @@ function checkIgnition(value: Fields, before: string, report: Report): Config | 
       decodeResource(resource);
     } catch (thrown) {
       // Content beyond our size limit may still be valid.
-      const { code, message, context } = thrown as AgentError;
-      if (['ignition.gzip', 'ignition.data-url'].includes(code) || context['actual'] !== undefined)
+      const { code, message } = thrown as AgentError;
+      if (code !== 'ignition.too-large')
         report('content-invalid', `${before}${path}.source`, message);
     }
   });
+  checkRules(config, (rule, at, message) => report(rule, `${before}${at}`, message));
   return config;
+}
+
+/**
+ * Reports mistakes in nodes and units that Ignition refuses at the first boot, and the operator in
+ * a bootstrap (`config/v3_5/types`, `Validate`).
+ */
+function checkRules({ storage = {}, systemd = {} }: Config, report: Report): void {
+  for (const section of ['files', 'directories', 'links'] as const)
+    for (const [index, node] of (storage[section] ?? []).entries())
+      checkNode(node, `storage.${section}[${index}]`, report);
+  checkDevices(storage, report);
+  for (const [index, unit] of (systemd.units ?? []).entries())
+    checkUnit(unit, `systemd.units[${index}]`, report);
+}
+
+function checkDevices(storage: Storage, report: Report): void {
+  for (const section of ['disks', 'filesystems'] as const)
+    for (const [index, { device }] of (storage[section] ?? []).entries())
+      if (!device.startsWith('/'))
+        report('path-relative', `storage.${section}[${index}].device`, `${device} is no path`);
+  for (const [index, { format = '', path = '' }] of (storage.filesystems ?? []).entries())
+    if (!formats.includes(format) && (format !== '' || path !== '')) {
+      const what = `the format ${JSON.stringify(format)} is none of ${formats.join(', ')}`;
+      report('format', `storage.filesystems[${index}].format`, what);
+    }
+}
+
+const formats = ['ext4', 'btrfs', 'xfs', 'vfat', 'swap', 'none'];
+
+function checkNode({ path, user, group }: File, at: string, report: Report): void {
+  const clean = normalize(path).replace(/(?<=.)\/$/, '');
+  if (path.startsWith('/') && path !== clean)
+    report('path-not-clean', `${at}.path`, `${path}: write ${clean}`);
+  for (const [member, owner] of Object.entries({ user, group }))
+    if (owner?.id !== undefined && (owner.name ?? '') !== '')
+      report('owner', `${at}.${member}`, `${path}: ${member} has both an id and a name`);
+}
+
+const unitExtensions = [
+  ...['.service', '.socket', '.device', '.mount', '.automount', '.swap'],
+  ...['.target', '.path', '.timer', '.snapshot', '.slice', '.scope'],
+];
+
+function checkUnit({ name, contents, dropins = [] }: Unit, at: string, report: Report): void {
+  const checkText = (text: string | undefined, where: string, file: string): void => {
+    const line = badUnitLine(text ?? '');
+    const what = `line ${line} is neither [SECTION] nor KEY=VALUE in one`;
+    if (line !== undefined) report('unit-text', `${where}.contents`, `${file}: ${what}`);
+  };
+  if (!unitExtensions.includes(extname(name)))
+    report('unit-name', `${at}.name`, `${name}: a unit has an extension, .service for example`);
+  checkText(contents, at, name);
+  for (const [index, dropin] of dropins.entries()) {
+    const where = `${at}.dropins[${index}]`;
+    if (extname(dropin.name) !== '.conf')
+      report('unit-name', `${where}.name`, `${dropin.name}: the name of a drop-in ends with .conf`);
+    checkText(dropin.contents, where, `${name}.d/${dropin.name}`);
+  }
+}
+
+/**
+ * The number of the first line of a unit that Ignition cannot read (go-systemd, `deserialize.go`);
+ * it ignores text before the first section. A backslash continues a line.
+ */
+function badUnitLine(text: string): number | undefined {
+  const lines = text.split(/\r?\n/);
+  const first = lines.findIndex((line) => !/^\s*(?:$|[#;].*(?<!\\)$)/.test(line));
+  if (!/^\s*\[/.test(lines[first] ?? '')) return undefined;
+  const bad = lines.findIndex((line, at) => {
+    const isContinued = at > first && lines[at - 1]?.endsWith('\\') === true;
+    return !isContinued && !/^\s*(?:$|[#;]|\[[^\]]*\]\s*$|(?!\[)[^=]*=)/.test(line);
+  });
+  return bad < 0 ? undefined : bad + 1;
 }
 
 /**
@@ -237,34 +332,55 @@ function checkStorage({ storage = {} }: Config, report: Report): void {
     if (mode < 0 || mode > 0o7777) {
       const at = `spec.config.storage.directories[${index}].mode`;
       report('file-mode', at, `${path}: mode ${mode} is not from 0 to 07777, in decimal 4095`);
-    }
+    } else if (/^[67]\d\d$/.test(String(mode)))
+      reportDecimal(path, mode, `spec.config.storage.directories[${index}].mode`, report);
   for (const [index, file] of (storage.files ?? []).entries())
     checkFile(file, `spec.config.storage.files[${index}]`, report);
+}
+
+const octalOf = (mode: number): string =>
+  `0${mode} is ${Number.parseInt(String(mode), 8)} in decimal`;
+
+/** Warns of a mode that every program accepts, and that was meant as octal. */
+function reportDecimal(path: string, mode: number, at: string, report: Report): void {
+  const what = `mode ${mode} is 0${mode.toString(8)} in octal; ${octalOf(mode)}`;
+  report('file-mode', at, `${path}: ${what}`, 'warning');
 }
 
 /** The daemon skips its checks if this file exists (`constants.go`). */
 const forceFile = '/run/machine-config-daemon-force';
 
 function checkFile(file: File, at: string, report: Report): void {
-  const { path, mode = 0, append = [], contents: { source = '' } = {} } = file;
+  const { path, mode = 0, append = [], contents: { source } = {} } = file;
+  // The operator sets overwrite (`MergeMachineConfigs`).
+  if (source === undefined && append.length === 0 && file.overwrite !== false) {
+    const what =
+      'Ignition overwrites no file without contents.source; of an empty one it is "data:,"';
+    report('no-content', at, `${path}: ${what}`);
+  }
   if (append.length > 0) {
     const what = 'the Machine Config Daemon appends to no file: write a whole one of another name';
     report('append', `${at}.append`, `${path}: ${what}`);
   }
-  if (mode < 0) report('file-mode', `${at}.mode`, `${path}: mode ${mode} is below 0`);
-  if (mode > 0o777) {
-    const isOctal = /^[0-7]{3,4}$/.test(String(mode));
-    const meant = isOctal ? `; 0${mode} is ${Number.parseInt(String(mode), 8)} in decimal` : '';
-    const bits = `mode ${mode} is 0${mode.toString(8)} in octal and has special bits`;
-    const what = `${bits}: 0777, in decimal 511, is the most${meant}`;
-    report('file-mode', `${at}.mode`, `${path}: ${what}`);
-  }
+  checkMode(path, mode, `${at}.mode`, report);
   if (path === forceFile) {
     const what = 'no MachineConfig may write it: touch it on the node';
     report('force-file', `${at}.path`, `${path}: ${what}`);
   }
-  if (source !== '' && !isDataUrl(source)) {
+  if (source !== undefined && source !== '' && !isDataUrl(source)) {
     const what = 'the Machine Config Daemon fetches nothing: embed the content as a data URL';
     report('remote-content', `${at}.contents.source`, `${path}: ${what}`);
+  }
+}
+
+function checkMode(path: string, mode: number, at: string, report: Report): void {
+  if (mode < 0) report('file-mode', at, `${path}: mode ${mode} is below 0`);
+  if ([400, 440, 444, 500].includes(mode)) reportDecimal(path, mode, at, report);
+  if (mode > 0o777) {
+    const isOctal = /^[0-7]{3,4}$/.test(String(mode));
+    const meant = isOctal ? `; ${octalOf(mode)}` : '';
+    const bits = `mode ${mode} is 0${mode.toString(8)} in octal and has special bits`;
+    const what = `${bits}: 0777, in decimal 511, is the most${meant}`;
+    report('file-mode', at, `${path}: ${what}`);
   }
 }
