@@ -146,6 +146,25 @@ describe('a change with limits', () => {
     expect(host.textOf('/usr/local/bin/x.sh')).toBe('new');
   });
 
+  const link = { path: '/etc/localtime', target: '/usr/share/zoneinfo/UTC' };
+  it.each([
+    ['may drop its links', [link], [], done],
+    ['may make no link', [], [link], { state: 'Degraded' }],
+  ])('%s', async (_, before, wanted, expected) => {
+    const { annotate, annotations, kube, settle } = agentNode();
+    for (const [name, links] of [
+      ['c1', before],
+      ['c2', wanted],
+    ] as const) {
+      const { spec, ...others } = machineConfig(name, {});
+      const config = { ...spec.config, storage: { ...spec.config.storage, links } };
+      kube.put(machineConfigs, { ...others, spec: { ...spec, config } });
+    }
+    annotate(toNext);
+    await settle();
+    expect(annotations()).toMatchObject(expected);
+  });
+
   it.each([{ extensions: ['usbguard'] }, { kernelType: 'realtime' }])(
     'is refused without a built image: %j',
     async (more) => {

@@ -16,6 +16,7 @@ const runs = (deployment: Pick<OsDeployment, 'image' | 'digest'>): OsStatus => (
 it.each<[string, object, boolean]>([
   ['empty values', { passwd: { groups: [], users: [{ name: 'core', gecos: '' }] } }, true],
   ['empty lists', { storage: { disks: [], directories: [] } }, true],
+  ['kernel arguments', { kernelArguments: { shouldExist: ['a=1'] } }, false],
   ['another user', { passwd: { users: [{ name: 'core', gecos: 'x' }] } }, false],
 ])('compares the install-only parts of Ignition by meaning: %s', (_, more, isSame) => {
   const fixed = (config: object): string =>

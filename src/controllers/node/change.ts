@@ -72,16 +72,21 @@ export function mayRun({ booted }: OsStatus, image: string): boolean {
   return wanted !== undefined && (digestOf(runs) === wanted || digest === wanted);
 }
 
-/** @throws AgentError `node-agent.unreconcilable` */
+/**
+ * The operator lets a MachineConfig drop its links, and leaves them on the host
+ * (`isConfigReconcilable`).
+ * @throws AgentError `node-agent.unreconcilable`
+ */
 function checkReconcilable(
   { config, image }: Target,
   wanted: WantedHost,
   before: WantedHost,
 ): void {
-  const isOther = before.fixed !== wanted.fixed;
+  const hasOtherLinks = wanted.links !== '{}' && before.links !== wanted.links;
+  const isOther = before.fixed !== wanted.fixed || hasOtherLinks;
   if (!isOther && (image !== undefined || before.packages === wanted.packages)) return;
   const parts = isOther
-    ? 'disks, links, users or FIPS'
+    ? 'disks, links, users, kernel arguments in Ignition or FIPS'
     : 'extensions or kernel, and no built image,';
   throw nodeAgentFailure('node-agent.unreconcilable', `${config} has other ${parts} than before`);
 }

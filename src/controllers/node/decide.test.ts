@@ -29,6 +29,7 @@ const wants = (more: Partial<WantedHost> = {}): WantedHost => ({
   password: '*',
   packages: '',
   fixed: '',
+  links: '{}',
   ...more,
 });
 const nothing: HostChange = { write: [], remove: [], units: [] };

@@ -40,7 +40,7 @@ export const nodeAgentFailures = {
   'node-agent.unreconcilable': {
     kind: 'unsupported',
     title: 'The MachineConfig changes what the agent cannot change',
-    hint: 'disks, links, users and FIPS: take the change back, or install the node again; extensions and kernel: have an image built',
+    hint: 'disks, new links, users, kernel arguments in Ignition and FIPS: take the change back, or install the node again; extensions and kernel: have an image built',
   },
 } as const satisfies FailureTable;
 

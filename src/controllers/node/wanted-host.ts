@@ -41,6 +41,8 @@ export interface WantedHost {
   readonly packages: string;
   /** Parts that only an installation applies, as JSON. */
   readonly fixed: string;
+  /** Links, which only an installation makes; a MachineConfig may drop them all. As JSON. */
+  readonly links: string;
 }
 
 /**
@@ -66,6 +68,7 @@ export function wantedHost(machineConfig: Fields): WantedHost {
       textOf(spec['kernelType']) || 'default',
     ]),
     fixed: fixedPart(config, spec['fips'] === true),
+    links: meantText({ storage: { links: config.storage?.links ?? [] } }),
   };
 }
 
@@ -147,12 +150,17 @@ function keysOf({ name, homeDir, sshAuthorizedKeys = [] }: PasswdUser): readonly
   ];
 }
 
-function fixedPart({ storage = {}, passwd = {} }: Config, fips: boolean): string {
+function fixedPart(
+  { kernelArguments = {}, storage = {}, passwd = {} }: Config,
+  fips: boolean,
+): string {
   const files = storage.files?.filter(isAppended) ?? [];
   const users = (passwd.users ?? []).flatMap(fixedUser);
-  const fixed = { storage: { ...storage, files }, passwd: { ...passwd, users } };
-  return JSON.stringify([fips, meantIgnition(fixed as unknown as Fields)]);
+  const others = { ...storage, files, links: [] };
+  return `${fips} ${meantText({ kernelArguments, storage: others, passwd: { ...passwd, users } })}`;
 }
+
+const meantText = (config: object): string => JSON.stringify(meantIgnition(config as Fields));
 
 /** The operator sets `*` without a password, which disables it. */
 function passwordOf({ passwd }: Config): string {
