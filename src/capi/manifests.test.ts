@@ -39,6 +39,12 @@ spec:
   config:
 ${config}`;
 
+const ofOperator = (kind: string, spec: string): string =>
+  `apiVersion: machineconfiguration.openshift.io/v1\nkind: ${kind}\nmetadata:\n  name: a\nspec:\n${spec}`;
+
+const mirrorSet = (list: string): string =>
+  `apiVersion: config.openshift.io/v1\nkind: ImageDigestMirrorSet\nmetadata:\n  name: a\nspec:\n  imageDigestMirrors:\n  ${list}\n`;
+
 const osConfig = `\
 apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineOSConfig
@@ -196,6 +202,53 @@ describe('manifests in Secrets', () => {
         '    ignition:\n      version: 3.4.0\n    storage:\n      files:\n      - {path: etc/a, overwrite: false}',
       ),
       'a/a.yaml:13:10: storage.files[0].path must be absolute [path-relative]',
+    ],
+    [
+      'refuses a pool that is paused by a text',
+      'a.yaml',
+      ofOperator('MachineConfigPool', '  paused: "true"'),
+      'a/a.yaml:6:3: spec.paused must be true or false, without quotes',
+    ],
+    [
+      'refuses a selector with another operator, and a text in place of its values',
+      'a.yaml',
+      ofOperator(
+        'MachineConfigPool',
+        '  machineConfigSelector:\n    matchExpressions:\n    - {key: a, operator: in, values: b}',
+      ),
+      'a/a.yaml:8:16: spec.machineConfigSelector.matchExpressions.0.operator must be one of In, NotIn, Exists, DoesNotExist',
+      'a/a.yaml:8:30: spec.machineConfigSelector.matchExpressions.0.values must be a list',
+    ],
+    [
+      'accepts a pool and a limit of processes',
+      'a.yaml',
+      [
+        ofOperator(
+          'MachineConfigPool',
+          '  paused: false\n  maxUnavailable: 10%\n  nodeSelector: {matchLabels: {a: ""}}',
+        ),
+        ofOperator('ContainerRuntimeConfig', '  containerRuntimeConfig: {pidsLimit: 2048}'),
+      ].join('\n---\n'),
+    ],
+    [
+      'refuses a limit of processes as a text',
+      'a.yaml',
+      ofOperator('ContainerRuntimeConfig', '  containerRuntimeConfig: {pidsLimit: "2048"}'),
+      'a/a.yaml:6:28: spec.containerRuntimeConfig.pidsLimit must be a whole number, without quotes',
+    ],
+    [
+      'refuses a mirror that is no list, and a source with a tag',
+      'a.yaml',
+      mirrorSet('- {source: "quay.io/a:1", mirrors: b.example.com}'),
+      'a/a.yaml:7:6: spec.imageDigestMirrors.0.source must be HOST[:PORT][/PATH], without a scheme, a tag and a digest',
+      'a/a.yaml:7:29: spec.imageDigestMirrors.0.mirrors must be a list',
+    ],
+    [
+      'accepts mirrors',
+      'a.yaml',
+      mirrorSet(
+        '- {source: "*.example.com", mirrors: ["b.example.com:5000/a/b-c_d"]}\n  - {source: quay.io}',
+      ),
     ],
     [
       'refuses a binary file',

@@ -221,10 +221,72 @@ const Manifest = z
     { message: subdomainRule, path: ['metadata', 'name'] },
   );
 
-/** Schemas of kinds whose content is text. */
+const Flag = z.boolean('must be true or false, without quotes').nullish();
+const Count = z.int('must be a whole number, without quotes').nullish();
+const List = z.array(Quoted.nullable(), 'must be a list').nullish();
+const specOf = (fields: z.ZodRawShape) =>
+  Manifest.extend({ spec: z.looseObject(fields, 'must be an object').nullish() });
+/** Names of images of the mirror sets; their definitions have such a pattern. */
+const Place = Quoted.regex(
+  /^(?:\*(?:\.[\w-]+)+|[A-Za-z0-9][\w.-]*(?::\d+)?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)$/,
+  'must be HOST[:PORT][/PATH], without a scheme, a tag and a digest',
+);
+const mirrorsIn = (list: string, place: z.ZodType = Place) => {
+  const mirrors = z.array(place, 'must be a list').nullish();
+  const sources = z.array(z.looseObject({ source: place, mirrors }), 'must be a list');
+  return specOf({ [list]: sources.nullish() });
+};
+
+const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+const Selector = z
+  .looseObject(
+    {
+      matchLabels: texts,
+      matchExpressions: z
+        .array(
+          z.looseObject({
+            key: Quoted,
+            operator: z.enum(operators, `must be one of ${operators.join(', ')}`),
+            values: List,
+          }),
+          'must be a list',
+        )
+        .nullish(),
+    },
+    'must be an object',
+  )
+  .nullish();
+
+/**
+ * Schemas of kinds whose content is text, and of those that the Machine Config Operator decodes in
+ * a bootstrap, which ends at a value of another type (`bootstrap.go`, "error parsing").
+ */
 const kinds: Readonly<Record<string, z.ZodType>> = {
-  Secret: Manifest.extend({ stringData: texts, data: encoded }),
-  ConfigMap: Manifest.extend({ data: texts, binaryData: encoded }),
+  'v1 Secret': Manifest.extend({ stringData: texts, data: encoded }),
+  'v1 ConfigMap': Manifest.extend({ data: texts, binaryData: encoded }),
+  'machineconfiguration.openshift.io/v1 MachineConfigPool': specOf({
+    paused: Flag,
+    maxUnavailable: z.union([z.int(), z.string()], 'must be a number or a percentage').nullish(),
+    machineConfigSelector: Selector,
+    nodeSelector: Selector,
+  }),
+  'machineconfiguration.openshift.io/v1 KubeletConfig': specOf({
+    autoSizingReserved: Flag,
+    logLevel: Count,
+    machineConfigPoolSelector: Selector,
+  }),
+  'machineconfiguration.openshift.io/v1 ContainerRuntimeConfig': specOf({
+    machineConfigPoolSelector: Selector,
+    containerRuntimeConfig: z
+      .looseObject({ pidsLimit: Count, logLevel: Quoted.nullish() }, 'must be an object')
+      .nullish(),
+  }),
+  'config.openshift.io/v1 ImageDigestMirrorSet': mirrorsIn('imageDigestMirrors'),
+  'config.openshift.io/v1 ImageTagMirrorSet': mirrorsIn('imageTagMirrors'),
+  'operator.openshift.io/v1alpha1 ImageContentSourcePolicy': mirrorsIn(
+    'repositoryDigestMirrors',
+    Quoted,
+  ),
 };
 
 function objectFindings(source: SourceObject): readonly LintFinding[] {
@@ -239,7 +301,7 @@ function objectFindings(source: SourceObject): readonly LintFinding[] {
         message: 'a List is not possible among manifests: give each object a file of its own',
       },
     ];
-  const schema = (apiVersion === 'v1' ? kinds[textOf(kind)] : undefined) ?? Manifest;
+  const schema = kinds[`${textOf(apiVersion)} ${textOf(kind)}`] ?? Manifest;
   const issues = schema.safeParse(value).error?.issues ?? [];
   const findings = issues.map(({ path, message }): LintFinding => {
     const at = path.filter((part) => typeof part !== 'symbol');
