@@ -81,6 +81,9 @@ describe('kernel arguments', () => {
 
   it.each([
     ['n="all"', 'n="all"', 'n=all'],
+    // The command line of the kernel has no quotes.
+    ['n=all', 'n="all"', ''],
+    ['n=all, a', 'n="all"', 'a'],
     ['b, a, b', 'a, b', 'b, a'],
     ['a, a', 'a, a', 'a'],
     ['hugepagesz=2M, hugepages=16', 'hugepagesz=2M', 'hugepagesz=1G'],

@@ -64,12 +64,13 @@ export const isSameList = (one: readonly string[], other: readonly string[]): bo
  * them. Quotes make no difference to the kernel, and GRUB removes them.
  */
 export function areInForce(present: readonly string[], wanted: readonly string[]): boolean {
-  const bare = (argument = ''): string => argument.replaceAll('"', '');
   let found = 0;
   for (const argument of present)
     if (found < wanted.length && bare(argument) === bare(wanted[found])) found += 1;
   return found === wanted.length;
 }
+
+const bare = (argument = ''): string => argument.replaceAll('"', '');
 
 /**
  * Whether a change was made already, as far as the arguments show: the appended ones are in force,
@@ -80,12 +81,13 @@ export function isChanged(
   { append, remove }: KernelArgumentChange,
 ): boolean {
   const going = without(remove, append);
+  const rest = [...without(present, append), ...without(present.map(bare), append.map(bare))];
   // If only the order changes, nothing is removed: equal arguments of another source may come
   // before ours.
   const isReordered = remove.length === append.length && going.length === 0;
   return (
     areInForce(present, append) &&
-    !going.some((argument) => without(present, append).includes(argument)) &&
+    !going.some((argument) => rest.includes(argument) || rest.includes(bare(argument))) &&
     (!isReordered || isSameList(remove, append) || !areInForce(present, remove))
   );
 }
