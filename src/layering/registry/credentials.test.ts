@@ -100,6 +100,14 @@ describe('narrowedTo', () => {
     expect(narrowedTo('r.io/team/os', secret({ 'r.io/te': 1, 'r.io:5000': 2 }))).toBeUndefined();
   });
 
+  it.each([{}, { auth: '' }, { username: 'u', password: 'p' }])(
+    'returns undefined for the entry %j, which holds no credentials',
+    (entry) => {
+      const auths = { 'r.io/team': entry, 'r.io': { auth: 'x' } };
+      expect(narrowedTo('r.io/team/os', secret(auths))).toBeUndefined();
+    },
+  );
+
   it('does not quote an unreadable pull secret', () => {
     const call = () => narrowedTo('r.io/os', { from: 'f', text: 'hidden' });
     expect(call).toThrow(bad);

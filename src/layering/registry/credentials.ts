@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { encodeBase64, hashSync } from 'bcryptjs';
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
-import { type Fields, textsIn } from '../../lib/fields.ts';
+import { type Fields, isFields, textOf, textsIn } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../api/source-object.ts';
 
@@ -72,7 +72,7 @@ function placeOf(key: string): string {
 /**
  * The credentials for a repository, as a pull secret of its own: the entry with the longest name
  * that contains the repository, as the container tools choose it (containers-auth.json(5)). An
- * exact key takes precedence. Undefined without a match.
+ * exact key takes precedence. Undefined without a match, or where that entry has no credentials.
  * @throws AgentError `layering.bad-credentials` for any other text, which is never quoted
  */
 export function narrowedTo(
@@ -85,9 +85,18 @@ export function narrowedTo(
   const exact = names.find((one) => Object.hasOwn(auths, one));
   const keys = new Map(Object.keys(auths).map((key) => [placeOf(key), key]));
   const name = exact ?? names.find((one) => keys.has(placeOf(one)));
-  if (name === undefined) return undefined;
-  return JSON.stringify({ auths: { [name]: auths[exact ?? keys.get(placeOf(name)) ?? ''] } });
+  const entry = name === undefined ? undefined : auths[exact ?? keys.get(placeOf(name)) ?? ''];
+  return name === undefined || isWithout(entry)
+    ? undefined
+    : JSON.stringify({ auths: { [name]: entry } });
 }
+
+/**
+ * Whether an entry has no credentials: those of Docker are in a `credsStore`, which no host has, and
+ * the container tools read no `username` beside it (containers/image, `decodeDockerAuth`).
+ */
+const isWithout = (entry: unknown): boolean =>
+  isFields(entry) && ['auth', 'identitytoken'].every((key) => textOf(entry[key]) === '');
 
 /** The content of a Secret by key, decoded; `stringData` wins, as in the API server. */
 export const secretTexts = ({ data, stringData }: Fields): Readonly<Record<string, string>> => ({
