@@ -120,6 +120,8 @@ describe('readValue', () => {
     ['service.url', 'host:6000'],
     ['service.url', 'ftp://host'],
     ['proxy.https', 'http://user:50%@proxy.example:3128'],
+    ['proxy.https', 'http://user:p[w@proxy.example:3128'],
+    ['proxy.http', 'http://user:pä@proxy.example:3128'],
     ['image.sha256', checksum.toUpperCase()],
     ['cluster.controlPlaneCount', '-1'],
     ['cluster.controlPlaneCount', '99999999999999999999'],
@@ -140,6 +142,7 @@ describe('readValue', () => {
     ['service.url', 'http://user:hidden hidden@host'],
     ['proxy.http', 'user:hidden@hidden@proxy.example:3128'],
     ['proxy.http', 'user:hidden/hidden@proxy.example:3128'],
+    ['proxy.http', 'http://user:hidden^hidden@proxy.example:3128'],
     ['proxy.http', 'http://user:hidden@192.168.1:3128'],
   ])('does not repeat the password of the invalid %s %s', (key, text) => {
     expect(refusalOf(key, text)).toMatchObject({
@@ -152,6 +155,7 @@ describe('readValue', () => {
     ['service.url', 'https://api.example/a?b=c'],
     ['service.url', 'https://user:p%40ss%23w@api.example:6443/prefix'],
     ['proxy.http', 'http://user@proxy.example'],
+    ['proxy.http', "http://user:p:!$&'()*+,;=-._~%5Bw@proxy.example"],
     ['service.url', 'http://192.168.10.5:8090'],
     ['service.url', 'http://[::ffff:192.0.2.1]:8090'],
     ['image.url', 'https://mirror.example/os@sha256:0?mail=a@b.example'],

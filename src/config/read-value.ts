@@ -162,6 +162,12 @@ function urlProblem(key: SettingKey, text: string): Problem | undefined {
       what: 'the user or the password of the URL has a % that begins no escape',
       write: '%25 for a percent sign',
     };
+  // Go's programs would take `http` for the host of the proxy (net/url, `validUserinfo`).
+  if (key.startsWith('proxy.') && /[^\w.~!$&'()*+,;=:%-]/.test(credentials))
+    return {
+      what: 'the user or the password of the URL has a character that must be escaped',
+      write: '[ as %5B, ä as %C3%A4, and every other special character like these',
+    };
   const shown = text.includes('@') ? 'the text' : quoted(text);
   const address = addressReadFrom(text);
   if (address !== undefined)

@@ -27,6 +27,8 @@ describe('mirrorProblem', () => {
     '[::1::]:5000',
     'quay.io/a/',
     '*.example.com',
+    '192.000.002.007/a',
+    '10.5:5000',
     'user:secret@mirror.example.com',
   ])('refuses %j as a source and as a mirror', (name) => {
     const problem = `${JSON.stringify(name)} is not HOST[:PORT][/PATH] in lower case, without a scheme, a tag and a digest`;

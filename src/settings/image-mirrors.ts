@@ -1,3 +1,4 @@
+import { addressReadFrom } from '../lib/address.ts';
 import { readImageName } from '../lib/image-name.ts';
 
 /** A source of images and its mirrors: an entry of `imageDigestSources` of an install-config. */
@@ -42,8 +43,9 @@ export const renderMirrors = (all: readonly ImageMirrors[]): string =>
  */
 const isPlace = (name: string): boolean => {
   const { host = '' } = readImageName(`${name}/x`) ?? {};
-  const isHost = /[.:]|^localhost$/.test(host) && URL.canParse(`https://${host}`);
-  return isHost && host === host.toLowerCase();
+  const url = `https://${host}`;
+  const isHost = /[.:]|^localhost$/.test(host) && URL.canParse(url);
+  return isHost && addressReadFrom(url) === undefined && host === host.toLowerCase();
 };
 
 /**
