@@ -10,6 +10,13 @@ describe('osConfigFindings', () => {
       'master',
       [/cannot read reg\.example\.com\/A\/x:t/],
     ],
+    [
+      'an octal address',
+      { renderedImagePushSpec: '192.000.2.5/a/x:t' },
+      'master',
+      [/four decimal/],
+    ],
+    ['a port above 65535', { renderedImagePushSpec: 'r.io:99999/a/x:t' }, 'master', [/65535/]],
     ['a name of 22 characters', {}, 'p'.repeat(22), [/a name of at most 21 characters/]],
     ['nothing for a name of 21 characters', {}, 'p'.repeat(21), []],
   ])('reports %s', (...[, spec, name, expected]) => {

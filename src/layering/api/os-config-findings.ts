@@ -1,3 +1,4 @@
+import { addressReadFrom, addressRule } from '../../lib/address.ts';
 import { isNamedReference, withDigest } from '../../lib/image-name.ts';
 import { layeringFailure } from '../failures.ts';
 import {
@@ -69,6 +70,11 @@ export function osConfigFindings({ name, spec }: MachineOSConfig): readonly OSCo
   if (!isNamedReference(pushSpec)) {
     const what = `the operator cannot read ${pushSpec} as the name of an image`;
     const message = `${what}: write HOST/NAMESPACE/NAME:TAG in lower case`;
+    findings.push({ path: 'spec.renderedImagePushSpec', message });
+  }
+  const url = `https://${pushSpec}`;
+  if (!URL.canParse(url) || addressReadFrom(url) !== undefined) {
+    const message = `${pushSpec}: the port is above 65535, or the address is not ${addressRule}`;
     findings.push({ path: 'spec.renderedImagePushSpec', message });
   }
   if (!isPullSpec(withDigest(pushSpec, SOME_DIGEST))) {

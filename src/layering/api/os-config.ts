@@ -10,7 +10,7 @@ import {
   wrongObject,
 } from './source-object.ts';
 import { fieldsOf, isFields, isList, textsIn, type Value } from '../../lib/fields.ts';
-import { isPushSpec, isSubdomain } from './schema.ts';
+import { Annotations, isPushSpec, isSubdomain, Labels } from './schema.ts';
 
 const Name = z
   .string()
@@ -49,7 +49,7 @@ const Schema = z
   .strictObject({
     apiVersion: z.string(),
     kind: z.string(),
-    metadata: z.looseObject({ name: Name }),
+    metadata: z.looseObject({ name: Name, labels: Labels, annotations: Annotations }),
     spec: Spec,
     status: z.unknown().optional(),
   })
@@ -102,7 +102,7 @@ export function checkedOSConfig({ value, place }: SourceObject): MachineOSConfig
   });
   if (read.success) {
     const { metadata, spec } = read.data;
-    return { name: metadata.name, annotations: textsIn(metadata['annotations']), spec };
+    return { name: metadata.name, annotations: textsIn(metadata.annotations), spec };
   }
   return read.error.issues.flatMap((issue) => {
     const at = issue.path.filter((part) => typeof part !== 'symbol');

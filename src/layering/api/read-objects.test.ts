@@ -38,6 +38,11 @@ describe('readMachineOSConfig', () => {
       'layering.os-config-invalid',
       /metadata\.name: it must match spec\.machineConfigPool\.name/,
     ],
+    [
+      { metadata: { name: 'master', labels: { a: true } } },
+      'layering.os-config-invalid',
+      /metadata\.labels\.a: must be a text/,
+    ],
   ])('refuses %j', (change, code, message) => {
     const call = () => read({ ...osConfigObject(), ...change });
     expect(call).toThrow(expect.objectContaining({ code }) as Error);
