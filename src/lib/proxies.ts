@@ -23,11 +23,14 @@ export const revealedProxies = ({ http, https, no }: ProxySettings): Proxies => 
 });
 
 /**
- * The addresses without a proxy. For commands they are joined by commas: Go's programs do not split
- * at a blank (golang.org/x/net/http/httpproxy).
+ * The addresses without a proxy, in the form of Go's programs: they do not split at a blank, and
+ * know no brackets without a port and no final dot (golang.org/x/net/http/httpproxy).
  */
 export const exceptionsIn = (no: string): readonly string[] =>
-  no.split(/[\s,]+/).filter((entry) => entry !== '');
+  no
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .map((entry) => entry.replace(/^\[([^\]]*)\](?=\/|$)/, '$1').replace(/(?<=\w)\.$/, ''));
 
 /** The machine itself is never reached through a proxy: the image relay listens there. */
 const itself = ['127.0.0.1', 'localhost'];

@@ -25,6 +25,16 @@ it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
     },
   ],
   [
+    'exceptions in the form that Go reads',
+    { http: 'http://p:1', no: '[fd00::5],[fd00::]/8,[fd00::5]:6443,example.com.,.' },
+    {
+      http_proxy: 'http://p:1',
+      no_proxy: 'fd00::5,fd00::/8,[fd00::5]:6443,example.com,.,127.0.0.1,localhost',
+      HTTP_PROXY: 'http://p:1',
+      NO_PROXY: 'fd00::5,fd00::/8,[fd00::5]:6443,example.com,.,127.0.0.1,localhost',
+    },
+  ],
+  [
     'only a star in no_proxy, as curl expects',
     { https: 'http://p.example', no: '.svc *' },
     {
