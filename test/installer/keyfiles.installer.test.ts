@@ -49,6 +49,7 @@ const v4 = (...lines: readonly string[]): string =>
 const route = 'route1=198.51.100.0/24,192.0.2.254';
 const infiniband = '[connection]\nid=i\ntype=infiniband\n[infiniband]\ntransport-mode=datagram\n';
 const bridge = '[connection]\nid=b\ntype=bridge\ninterface-name=br0\n[bridge]\n';
+const bond = '[connection]\nid=b\ntype=bond\ninterface-name=bond0\n[bond]\n';
 const vlan = '[connection]\nid=v\ntype=vlan\ninterface-name=eno1.7\n[vlan]\nparent=eno1\n';
 
 it.each([
@@ -81,6 +82,14 @@ it.each([
     'infiniband.mac-address',
   ],
   ['a range of VLANs as PVID', `${bridge}vlans=1-5 pvid,7\n`, 'bridge.vlans'],
+  ['a VLAN with a leading zero', `${vlan}id=0110\n`, 'vlan.id'],
+  ['a VLAN above 4094', `${vlan}id=5000\n`, 'vlan.id'],
+  ['a mode that no bond has', `${bond}mode=lacp\n`, 'bond.mode'],
+  ['an option that no bond has', `${bond}mode=802.3ad\nmin_link=1\n`, 'bond.min_link'],
+  ['an MTU with a comment', `${eno1}[ethernet]\nmtu=9000 # jumbo\n`, 'ethernet.mtu'],
+  ['yes for true', v4('address1=192.0.2.21/24', 'never-default=yes'), 'ipv4.never-default'],
+  ['a misspelt key', v4('address1=192.0.2.21/24', 'adress2=192.0.2.22/24'), 'ipv4.adress2'],
+  ['a misspelt section', `${eno1}[IPv4]\nmethod=manual\n`, 'IPv4.method'],
 ])('are refused with %s', async (_, text, what) => {
   await expect(check({ 'a.nmconnection': text })).rejects.toMatchObject({
     code: 'network.bad-keyfile',
@@ -125,6 +134,15 @@ it.each([
     ),
   ],
   ['hardware addresses in other spelling', `${eno1}[ethernet]\nmac-address=52-54-0-ab-0-1\n`],
+  [
+    'defaults, numbers and booleans in other spelling',
+    `${eno1}[ethernet]\nmtu=0x2328\nwake-on-lan=1\n[ipv4]\nmethod=auto\nmay-fail=1\nroute-metric=-1\nignore-auto-dns=1\ndns-search=\n`,
+  ],
+  ['the number of a mode', `${bond}mode=4\nmiimon=100\n`],
+  [
+    'the older place of a name',
+    `${bond.replace('interface-name=bond0\n', '')}interface-name=bond0\n`,
+  ],
   ['VLANs of a bridge in another order', `${bridge}vlans=7 untagged pvid, 3-4,\n`],
 ])('are accepted with %s', async (_, text) => {
   expect(await check({ 'a.nmconnection': text })).toEqual([]);
