@@ -208,6 +208,7 @@ describe('a MachineConfig', () => {
       { spec: { kernelType: 'realtime', extensions: ['kernel-devel'] } },
       'error extension',
     ],
+    ['an open quote', { spec: { kernelArguments: ['a="b c"', 'd="e f'] } }, 'warning open-quote'],
     ['a decimal mode without special bits', files(file('/a', { mode: 400 })), 'warning file-mode'],
     [
       'a decimal mode of a folder',

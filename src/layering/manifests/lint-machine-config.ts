@@ -174,12 +174,11 @@ function checkMachineConfig(value: Fields, report: Report): void {
       for (const key of issue.keys) reportUnknown([...at, key].join('.'), report);
     else report('wrong-type', at.join('.'), `${at.join('.')} ${issue.message}`);
   }
-  checkRead(() => kernelOf(textOf(spec['kernelType'])), 'spec.kernelType', report, 'kernel-type');
+  checkKernel(spec, report);
   for (const [index, name] of listOf(spec['extensions']).entries()) {
     const read = () => packagesOfExtensions([textOf(name)]);
     checkRead(read, `spec.extensions[${index}]`, report, 'extension');
   }
-  checkKernelDevel(spec, report);
   if (isFields(spec['config'])) {
     const config = checkIgnition(spec['config'], 'spec.config.', report);
     if (config !== undefined) checkStorage(config, report);
@@ -187,11 +186,17 @@ function checkMachineConfig(value: Fields, report: Report): void {
   }
 }
 
-/** The operator renders no pool with both (`MergeMachineConfigs`). */
-function checkKernelDevel({ kernelType, extensions }: Fields, report: Report): void {
+function checkKernel({ kernelType, kernelArguments, extensions }: Fields, report: Report): void {
+  checkRead(() => kernelOf(textOf(kernelType)), 'spec.kernelType', report, 'kernel-type');
+  for (const [index, argument] of listOf(kernelArguments).entries())
+    if (textOf(argument).split('"').length % 2 === 0) {
+      const what = 'a quote is not closed: the kernel takes what follows for a part of this value';
+      report('open-quote', `spec.kernelArguments[${index}]`, what, 'warning');
+    }
   const index = listOf(extensions).indexOf('kernel-devel');
   const kernel = textOf(kernelType) || 'default';
   if (index < 0 || kernel === 'default') return;
+  // The operator renders no pool with both (`MergeMachineConfigs`).
   const what = `the operator refuses kernel-devel with kernelType ${kernel}`;
   report('extension', `spec.extensions[${index}]`, what);
 }
