@@ -70,10 +70,9 @@ describe('readFlags', () => {
     expect(readFlags(['-url=http://h']).layer.get('service.url')?.origin).toBe('flag --url');
   });
 
-  it('notes the arguments behind the first positional one, which are not read', () => {
-    const { notes, layer } = readFlags(['--insecure', 'false', '--role', 'worker']);
-    expect(layer.has('role')).toBe(false);
-    expect(notes).toEqual([expect.stringContaining('false --role worker')]);
+  it('notes the arguments behind the last flag', () => {
+    const { notes } = readFlags(['--role', 'worker', '--insecure', 'false', 'x']);
+    expect(notes).toEqual(['unexpected arguments: false x']);
   });
 
   it('notes that options of a dry run have no effect, and refuses --dry-run', () => {
@@ -111,6 +110,8 @@ describe('readFlags', () => {
     ['a misspelled setting', '--disk.devise x', 'cli.unknown-flag', '--disk.device'],
     ['a missing value', '--url', 'cli.bad-flag', '--url'],
     ['a boolean flag with an invalid value', '--fresh=x', 'cli.bad-flag', ''],
+    ['flags that are not read', '--insecure true --disk.keep data', 'cli.bad-flag', '"="'],
+    ['such flags behind an address', 'http://u:hidden@h -r worker', 'cli.bad-flag', ''],
     [
       'a secret on the command line',
       '--service.token hidden',

@@ -1,4 +1,5 @@
 import { nearestName } from '../lib/nearest.ts';
+import { shownText } from '../lib/shown-url.ts';
 import type { AgentError } from '../model/failure.ts';
 import { configFailure, flagFailure, raise, type Refuse, whatToWrite } from './failures.ts';
 import { type FlagMeaning, flagRows, ownFlagRows } from './flag-table.ts';
@@ -71,8 +72,7 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
     }
   }
   addOldServiceSettings(uses, layer, notes, refuse);
-  if (rest.length > 0)
-    notes.push(`unexpected argument${rest.length > 1 ? 's' : ''}: ${rest.join(' ')}`);
+  if (rest.length > 0) takeRest(rest, notes, refuse);
   const isSet = (name: string): boolean => isOwnSet(uses, name, refuse);
   // The caller has handled a true help flag; refuse a value that is neither true nor false.
   for (const name of ['help', 'h']) isSet(name);
@@ -83,6 +83,22 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
     isFresh: isSet('fresh'),
     asksVersion: ['version', 'v', 'V'].filter(isSet).length > 0,
   };
+}
+
+/**
+ * Notes the arguments behind the last flag. Flags among them would not be read, and one may be what
+ * keeps the data of the disk.
+ */
+function takeRest(rest: readonly string[], notes: string[], refuse: Refuse): void {
+  const [first = ''] = rest;
+  if (!rest.some((word) => word.startsWith('-')))
+    notes.push(`unexpected argument${rest.length > 1 ? 's' : ''}: ${rest.join(' ')}`);
+  else
+    refuse(
+      flagFailure('cli.bad-flag', `unexpected argument: ${shownText(first)}`, {
+        hint: 'flags behind it are not read; true or false is written behind "=", --insecure=true',
+      }),
+    );
 }
 
 function valueOf(
