@@ -1,3 +1,4 @@
+import { withTexts } from '../lib/plain-text.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { MASK, Secret } from '../model/secret.ts';
@@ -97,6 +98,7 @@ export function shownValue(value: unknown): string {
   if (value instanceof Secret) return value.isEmpty ? '(empty)' : MASK;
   if (value instanceof SecretUrl) return shownValue(value.marked());
   if (value === undefined || value === '') return '(not set)';
-  if (typeof value === 'string') return shownText(value);
-  return shownText(JSON.stringify(value));
+  // Before it is JSON, which escapes the quotes of a kernel argument.
+  const shown = withTexts(value, shownText);
+  return typeof shown === 'string' ? shown : JSON.stringify(shown);
 }

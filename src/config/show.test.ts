@@ -13,6 +13,10 @@ const checked = checkConfig([
   new Map<SettingKey, SettingValue>([
     ['service.token', { value: new Secret('hidden'), origin: 'environment PULL_SECRET_TOKEN' }],
     ['disk.format', { value: ['/dev/b'], origin: 'flag --format-disk' }],
+    [
+      'image.writerArgs',
+      { value: ['--append-karg', 'rd.iscsi.password="hidden one" ro'], origin: 'file c.yaml:1' },
+    ],
   ]),
 ]);
 
@@ -20,6 +24,13 @@ describe('config show', () => {
   it('has a line for every setting', () => {
     const lines = renderConfigText(checked).trimEnd().split('\n');
     expect(lines.map((line) => line.split(' ')[0])).toEqual(settingKeys);
+  });
+
+  it('masks a password in quotes among kernel arguments', () => {
+    for (const shown of [renderConfigText(checked), renderConfigJson(checked)]) {
+      expect(shown).not.toContain('hidden');
+      expect(shown).toContain('rd.iscsi.password=*** ro');
+    }
   });
 
   it('writes settings and origins as JSON', () => {

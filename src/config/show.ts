@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { withTexts } from '../lib/plain-text.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { Secret } from '../model/secret.ts';
@@ -28,9 +29,7 @@ export function renderConfigJson({ config, origins }: CheckedConfig): string {
 function jsonValue(value: unknown): unknown {
   if (value instanceof Secret) return String(value);
   if (value instanceof SecretUrl) return value.marked();
-  if (typeof value === 'string') return shownText(value);
-  if (Array.isArray(value)) return value.map(jsonValue);
-  return value ?? null;
+  return withTexts(value ?? null, shownText);
 }
 
 /**

@@ -85,6 +85,8 @@ it.each([
   ['--append-karg="rd.iscsi.password=s3cret"', ['s3cret']],
   ['quiet inst.rootpw="s3cret with blanks" ro', ['s3cret with blanks']],
   ['ip=dhcp netroot=iscsi:u:s3cret@192.0.2.1::3260::iqn:disk ro', ['u:s3cret']],
+  ['root=iscsi:u:s3cret@192.0.2.1::3260::iqn:disk ro', ['u:s3cret']],
+  ['root=cifs://192.0.2.1/a cifsuser=u cifspass=s3cret', ['s3cret']],
   ['rootpw="" --token-file=/a/b password', []],
 ])('finds in the kernel arguments %j the secrets %j', (line, hidden) => {
   expect(hiddenInWords([line])).toEqual(hidden);
@@ -106,6 +108,8 @@ it.each([
   ['--firstboot-args=rd.iscsi.password=hidden', '--firstboot-args=rd.iscsi.password=***'],
   ['a systemd.set_credential_binary=x:aGlkZGVu b', 'a systemd.set_credential_binary=*** b'],
   ['rootpw=hidden quiet', 'rootpw=*** quiet'],
+  ['cifspass=hidden quiet', 'cifspass=*** quiet'],
+  ['rd.iscsi.password=password ro', 'rd.iscsi.password=*** ro'],
   ['inst.rootpw="hidden with blanks" quiet', 'inst.rootpw=*** quiet'],
 ])('masks the password in the kernel command line %s', (line, shown) => {
   expect(shownText(line)).toBe(shown);

@@ -108,16 +108,16 @@ export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
 
 /**
  * Kernel arguments that hold a password: for iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and
- * user and password in `netroot=iscsi:`), systemd (systemd.system-credentials(7)) and anaconda, and
- * any argument with such a name. An option of coreos-installer may hold several, and may be in one
- * word with them.
+ * user and password in `netroot=iscsi:` or `root=iscsi:`), CIFS (`cifspass`), systemd
+ * (systemd.system-credentials(7)) and anaconda, and any argument with such a name. An option of
+ * coreos-installer may hold several, and may be in one word with them.
  */
 const secretArgument =
-  /(?<!\S)(?:--[\w-]+=)?["']?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64}=(?<value>"[^"]*"|'[^']*'|\S+)|netroot=iscsi:(?<user>[^@\s]+)@)/gi;
+  /(?<!\S)(?:--[\w-]+=)?["']?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token|rootpw|cifspass|secret|set_credential|set_credential_binary)[\w.-]{0,64}=(?<value>"[^"]*"|'[^']*'|\S+)|(?:net)?root=iscsi:(?<user>[^@\s]+)@)/gi;
 
 /** The same arguments with a value in quotes, which may have blanks. */
 const quotedArgument =
-  /((?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64})=(?:"[^"]*"|'[^']*')/gi;
+  /((?:password|passwd|passphrase|token|rootpw|cifspass|secret|set_credential|set_credential_binary)[\w.-]{0,64})=(?:"[^"]*"|'[^']*')/gi;
 
 /** Their values without quotes. */
 const secretsInArguments = (text: string): readonly string[] =>
@@ -125,10 +125,13 @@ const secretsInArguments = (text: string): readonly string[] =>
     .map(({ groups: { value, user } = {} }) => (value ?? user ?? '').replaceAll(/^["']|["']$/g, ''))
     .filter((secret) => secret !== '');
 
-function shownArgument(word: string): string {
-  const [secret] = secretsInArguments(word);
-  return secret === undefined ? word : word.replace(secret, () => MASK);
-}
+/** A secret may also be a part of the name before it. */
+const shownArgument = (word: string): string =>
+  word.replace(secretArgument, (argument, value: string | undefined, user: string | undefined) =>
+    value === undefined
+      ? `${argument.slice(0, -`${user}@`.length)}${MASK}@`
+      : argument.slice(0, -value.length) + MASK,
+  );
 
 /** The secret parts of some words: of URLs, and of kernel arguments. */
 export const hiddenInWords = (words: readonly string[]): readonly string[] => [
