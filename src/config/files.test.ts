@@ -1,6 +1,7 @@
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
 import { containerLayer, readSecretFiles } from './files.ts';
@@ -51,6 +52,19 @@ describe('readSecretFiles', () => {
 
   it('reads the secret from its file, without the line break', async () => {
     expect(await readBeside(new Map())).toEqual(['abc', true]);
+  });
+
+  it('shows no secret that stands where its file is meant', async () => {
+    const given: Layer = new Map([
+      ['service.tokenFile', { value: '/c/hidden.token', origin: 'file /c/c.yaml:3' }],
+    ]);
+    const failure: unknown = await readSecretFiles([given]).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 'config.file-not-read',
+      message: 'file /c/c.yaml:3: the file of service.token cannot be read',
+      cause: new Error('ENOENT'),
+    });
+    expect(inspect(failure)).not.toContain('hidden');
   });
 
   it('does not read the file when the environment sets the secret', async () => {

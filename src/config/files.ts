@@ -1,5 +1,5 @@
 import { type FileKind, ifPresent, readFileOf } from '../adapters/file-access.ts';
-import { ownOrHost } from '../adapters/host-root.ts';
+import { codeOf, ownOrHost } from '../adapters/host-root.ts';
 import { readWriterArgs, type WriterUse } from '../settings/writer-args.ts';
 import { configFailure, raise, type Refuse, refusedBy } from './failures.ts';
 import { networkFolderOf } from './complete.ts';
@@ -62,9 +62,12 @@ export async function readSecretFiles(
     const path = textIn(given, file);
     if (path === '' || given.has(key)) continue;
     const origin = given.get(file)?.origin ?? 'default';
-    const text = await readNamed({ path, kind: 'secret', origin }).catch(refusedBy(refuse));
+    const text = await readHere(path, 'secret')
+      // Such a path is often the secret itself.
+      .catch((cause: unknown) => notRead(`the file of ${key}`, origin)(new Error(codeOf(cause))))
+      .catch(refusedBy(refuse));
     if (text !== undefined)
-      secrets.set(key, { value: readValue(key, text), origin: `file ${path}` });
+      secrets.set(key, { value: readValue(key, text.toString()), origin: `file ${path}` });
   }
   return secrets;
 }
