@@ -222,6 +222,10 @@ describe('bootwright logs read', () => {
     ['no manifest', whole.slice(1)],
     ['an invalid manifest', [['manifest.json', '{"v":1}']]],
     ['a manifest of a later version', [['manifest.json', JSON.stringify({ ...manifest, v: 2 })]]],
+    [
+      'a manifest that is longer than any',
+      [['manifest.json', JSON.stringify({ ...manifest, run: 'r'.repeat(2 ** 18) })]],
+    ],
     ['a time out of range', [['manifest.json', JSON.stringify({ ...manifest, ended: 9e15 })]]],
   ])('refuses %s', async (_, given) => {
     const bytes = typeof given === 'function' ? await given() : await tar(given);

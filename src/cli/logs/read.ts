@@ -114,12 +114,16 @@ async function documentsAt(
   return documents;
 }
 
+/** A manifest of fifty files has some 10 KiB. Of a million mistakes, the parser overflows. */
+const longestManifest = 256 * 1024;
+
 /** A bundle by its manifest; an archive of the controller, or a log itself, by its lines. */
 async function documentOf(path: string): Promise<BundleDocument | LogDocument> {
   const files = await readBundle(path).catch((cause: unknown) => {
     throw cliFailure('cli.bundle-not-read', `${path} cannot be read`, { cause });
   });
-  const manifest = BundleManifest.safeParse(jsonIn(files.get(manifestFile) ?? '')).data;
+  const text = files.get(manifestFile)?.slice(0, longestManifest) ?? '';
+  const manifest = BundleManifest.safeParse(jsonIn(text)).data;
   if (manifest !== undefined) return { ...manifest, missing: missingIn(manifest, files) };
   for (const text of files.values()) {
     const log = readLog(text);
