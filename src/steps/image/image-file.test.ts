@@ -83,11 +83,23 @@ describe('refuseUnfit', () => {
     ['a qcow2 image', Buffer.from('QFI\xfb\0\0\0\x03', 'latin1')],
     ['a web page', Buffer.from('\n<!DOCTYPE html><html>')],
     ['a JSON document', Buffer.from('{"error": "not found"}')],
+    ['an initramfs or rootfs of a live system', Buffer.from('07070100000002')],
+    ['a squashfs file system', Buffer.from('hsqs')],
+    ['a tar archive', Buffer.from(`${'disk.raw'.padEnd(257, '\0')}ustar`)],
+    ['a VMDK image', Buffer.from('KDMV')],
+    ['a VHD image', Buffer.from('conectix')],
+    ['a program or a kernel', Buffer.from('MZ\x90')],
+    ['a program or a kernel', Buffer.from('\x7fELF')],
+    ['a zip archive', Buffer.from('PK\x03\x04')],
   ])('refuses %s, compressed or not', (found, bytes) => {
     for (const stored of [bytes, gzipSync(bytes), zstdCompressSync(bytes)])
       expect(() => refuseUnfit(stored, '/i.raw', disk)).toThrow(
         expect.objectContaining({ code: 'image.not-an-image', message: `/i.raw is ${found}` }),
       );
+  });
+
+  it('refuses an empty file', () => {
+    expect(() => refuseUnfit(Buffer.alloc(0), '/i.raw', disk)).toThrow('/i.raw is empty');
   });
 
   it.each([gzipSync, zstdCompressSync])(
@@ -106,6 +118,8 @@ describe('refuseUnfit', () => {
   it.each([
     ['/opt/fedora-coreos-qemu.x86_64.qcow2.xz', 'a qcow2 image'],
     ['https://mirror.example/live.ISO.xz?sig=1', 'an ISO image'],
+    ['/opt/fedora-coreos-aws.x86_64.vmdk.xz', 'a VMDK image'],
+    ['/opt/fedora-coreos-azure.x86_64.vhd.xz', 'a VHD image'],
   ])('refuses an xz file by its name: %s', (origin, found) => {
     const packed = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]);
     expect(() => refuseUnfit(packed, origin, disk)).toThrow(
@@ -117,7 +131,6 @@ describe('refuseUnfit', () => {
     ['damaged gzip', Buffer.from([0x1f, 0x8b, 0xff, 0xff, 0xff])],
     ['damaged zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff])],
     ['an unknown kind', Buffer.from('anything with <html>')],
-    ['an empty file', Buffer.alloc(0)],
     ['a truncated partition table', image(512, 9).subarray(0, 530)],
   ])('accepts %s', (_, bytes) => {
     expect(() => refuseUnfit(bytes, '/i.raw', disk)).not.toThrow();

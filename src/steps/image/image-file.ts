@@ -68,7 +68,7 @@ export function refuseUnfit(
   disk: Pick<TargetDisk, 'sectorBytes' | 'sizeBytes'>,
 ): void {
   const bytes = unpacked(head);
-  const found = otherKind(bytes) ?? namedKind(origin);
+  const found = head.length === 0 ? 'empty' : (otherKind(bytes) ?? namedKind(origin));
   if (found !== undefined) {
     throw imageFailure('image.not-an-image', `${origin} is ${found}`, {
       context: { origin, found },
@@ -118,9 +118,26 @@ function unpacked(head: Buffer): Buffer {
 const hasTextAt = (bytes: Buffer, at: number, text: string): boolean =>
   bytes.toString('latin1', at, at + text.length) === text;
 
+/**
+ * The other files of a release, by their first bytes: media for other platforms, and the parts of a
+ * live system for PXE (magic(5)).
+ */
+const signatures: readonly (readonly [at: number, text: string, kind: string])[] = [
+  [0x8001, 'CD001', 'an ISO image'],
+  [0, 'QFI\xfb', 'a qcow2 image'],
+  [0, 'KDMV', 'a VMDK image'],
+  [0, 'conectix', 'a VHD image'],
+  [0, '0707', 'an initramfs or rootfs of a live system'],
+  [0, 'hsqs', 'a squashfs file system'],
+  [0, 'MZ', 'a program or a kernel'],
+  [0, '\x7fELF', 'a program or a kernel'],
+  [0x101, 'ustar', 'a tar archive'],
+  [0, 'PK\x03\x04', 'a zip archive'],
+];
+
 function otherKind(head: Buffer): string | undefined {
-  if (hasTextAt(head, 0x8001, 'CD001')) return 'an ISO image';
-  if (hasTextAt(head, 0, 'QFI\xfb')) return 'a qcow2 image';
+  const [, , kind] = signatures.find(([at, text]) => hasTextAt(head, at, text)) ?? [];
+  if (kind !== undefined) return kind;
   const text = head.toString('latin1', 0, 256).trimStart();
   if (/^<(!doctype|html|\?xml)/i.test(text)) return 'a web page';
   return text.startsWith('{') ? 'a JSON document' : undefined;
@@ -128,7 +145,10 @@ function otherKind(head: Buffer): string | undefined {
 
 /** The content of an xz file by its name: `fedora-coreos-…-qemu.x86_64.qcow2.xz`. */
 function namedKind(origin: string): string | undefined {
-  const [, kind] = /\.(iso|qcow2)\.xz(?:[?#]|$)/i.exec(origin) ?? [];
+  const [, kind] = /\.(iso|qcow2|vmdk|vhd)\.xz(?:[?#]|$)/i.exec(origin) ?? [];
   if (kind === undefined) return undefined;
-  return kind.toLowerCase() === 'iso' ? 'an ISO image' : 'a qcow2 image';
+  const name = kind.toLowerCase();
+  return name === 'iso'
+    ? 'an ISO image'
+    : `a ${name === 'qcow2' ? name : name.toUpperCase()} image`;
 }
