@@ -97,6 +97,11 @@ describe('stream metadata', () => {
     ['not JSON', '<html>', ''],
     ['another document', '{"releases": []}', 'architectures'],
     ['a digest that is too short', withDigest('b'), digestAt],
+    [
+      'a path for the address of an image',
+      JSON.stringify(metadata).replaceAll('https://mirror.example/', ''),
+      'architectures.x86_64.artifacts.metal.formats.4k.raw.gz.disk.location',
+    ],
     ['a digest that is too long', withDigest('b'.repeat(65)), digestAt],
   ])('is refused: %s', async (_, text, at) => {
     await expect(find(text, 'x86_64', 512)).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import { imageFailure, imageFileMissing } from './failures.ts';
 import { needsVerifying } from './source.ts';
 
 const Artifact = z.object({
-  location: z.string(),
+  location: z.url({ protocol: /^https?$/ }),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
