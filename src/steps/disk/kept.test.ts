@@ -211,6 +211,21 @@ describe('refuseWipes', () => {
     expect(await refused({ filesystems }, { ...target, path })).toBe(`wipeFilesystem on ${device}`);
   });
 
+  it.each(['/dev/mapper/mpatha5', '/dev/disk/by-label/var', '/dev/disk/by-id/dm-name-mpatha5'])(
+    'refuses wipes of a kept partition of a multipath device named %s',
+    async (device) => {
+      const links = ['/dev/disk/by-partuuid/25000-uuid', device];
+      const multipath = links.reduce(
+        (known, link) => known.withLink(link, '/dev/dm-5'),
+        fakeHost().withFile('/dev/dm-5', ''),
+      );
+      const storage = { filesystems: [{ device, format: 'xfs', wipeFilesystem: true }] };
+      const text = JSON.stringify({ ignition: { version: '3.2.0' }, storage });
+      const of = { ...target, path: '/dev/dm-0', asked: '/dev/disk/by-id/wwn-0x5', byId: [] };
+      await expect(refuseWipes({ host: multipath, signal }, of, text)).rejects.toThrow(device);
+    },
+  );
+
   it('accepts every wipe of a disk without kept partitions', async () => {
     const storage = { disks: [{ device: '/dev/sda', wipeTable: true }] };
     for (const kept of [undefined, []])

@@ -210,6 +210,9 @@ export async function refuseWipes(
     `/dev/disk/by-partuuid/${partUuid}`,
   ]);
   const keptData = new Set([...names, bootDisk, ...keptNames]);
+  // A partition of a multipath device has a number of its own, /dev/dm-5.
+  for (const { partUuid } of kept)
+    keptData.add((await host.realPath(`/dev/disk/by-partuuid/${partUuid}`, signal)) ?? path);
   const losses: string[] = [];
   for (const { device = '', by } of storagesIn(ignition).flatMap(wipesOf)) {
     const real = (await host.realPath(device, signal)) ?? device;
