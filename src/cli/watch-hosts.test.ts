@@ -64,10 +64,13 @@ describe('readHostStatus', () => {
     await expect(read(serve(JSON.stringify(newer)))).resolves.toEqual(status({ running: [] }));
   });
 
-  it('fails for a document that is no status of a run', async () => {
-    const message = 'http://192.0.2.7:9110/status serves no status of a run';
-    await expect(read(serve('{"run":"r"}'))).rejects.toMatchObject({ message });
-  });
+  it.each(['{"run":"r"}', JSON.stringify(status()) + ' '.repeat(2 ** 17)])(
+    'fails for a document that is no status of a run, or longer than any',
+    async (text) => {
+      const message = 'http://192.0.2.7:9110/status serves no status of a run';
+      await expect(read(serve(text))).rejects.toMatchObject({ message });
+    },
+  );
 
   it('fails when the response does not end', async () => {
     await expect(read(serve('{"v":', false))).rejects.toMatchObject({

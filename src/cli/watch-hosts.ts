@@ -34,7 +34,8 @@ const answersWithin = seconds(5);
 /** systemd has restarted a failed agent's unit by then. */
 const restartsWithin = minutes(2);
 
-const mostBytes = 1024 ** 2;
+/** A status has some KiB; a parser's mistakes in a longer text take a thousand times its length. */
+const mostBytes = 128 * 1024;
 
 /** Inputs of a watch of agents on hosts. */
 export interface HostsCall {

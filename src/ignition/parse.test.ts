@@ -23,6 +23,14 @@ describe('parseConfig', () => {
     expect(JSON.stringify(config)).toContain('"new":[null]');
   });
 
+  it('lists a bounded number of mistakes: a million took 3 GB', () => {
+    const wrong = text(`,"storage":{"files":[${'1,'.repeat(9_999)}1]}`);
+    expect(refusal(wrong)).toMatchObject({
+      code: 'ignition.invalid',
+      context: { path: 'storage.files[0]', errors: 100 },
+    });
+  });
+
   it.each(['__proto__', 'constructor'])('keeps a member named %s', (name) => {
     expect(JSON.stringify(parseConfig(text(`,"${name}":{"a":1}`)))).toContain(`"${name}":{"a":1}`);
   });

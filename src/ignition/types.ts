@@ -3,8 +3,21 @@ import * as z from 'zod';
 const text = z.string().optional();
 const flag = z.boolean().optional();
 const number = z.int().optional();
+
+/** Maximum number of mistakes that are listed: one takes a thousand times its length in memory. */
+const mostMistakes = 100;
+
 const list = <T extends z.ZodType>(entry: T): z.ZodOptional<z.ZodArray<T>> =>
-  z.array(entry).optional();
+  z
+    .array(z.unknown())
+    .superRefine((entries, context) => {
+      for (const [at, one] of entries.entries()) {
+        if (context.issues.length >= mostMistakes) return;
+        for (const { path, message } of entry.safeParse(one).error?.issues ?? [])
+          context.addIssue({ code: 'custom', path: [at, ...path], message });
+      }
+    })
+    .optional() as z.ZodOptional<z.ZodArray<z.ZodType>> as z.ZodOptional<z.ZodArray<T>>;
 const object = <T extends z.ZodRawShape>(shape: T): z.ZodOptional<z.ZodObject<T>> =>
   z.object(shape).optional();
 
