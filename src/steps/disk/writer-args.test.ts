@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { Config } from '../../config/schema.ts';
+import type { Secret } from '../../model/secret.ts';
 import {
   keepsPartitions,
   kernelArgumentChanges,
@@ -60,9 +61,17 @@ describe('readWriterSetup', () => {
   const setup = (writerArgs: readonly string[], text?: string) => {
     const host = text === undefined ? fakeHost() : fakeHost().withFile('/etc/writer.yaml', text);
     const config = Config.parse({ image: { writerArgs: [...writerArgs] } });
-    return readWriterSetup({ host, config, signal: new AbortController().signal });
+    const hide = (secret: Secret) => hidden.push(secret.reveal());
+    return readWriterSetup({ host, config, signal: new AbortController().signal, hide });
   };
+  let hidden: string[] = [];
+  beforeEach(() => (hidden = []));
   const named = ['--config-file', '/etc/writer.yaml'];
+
+  it('hides the passwords of a file', async () => {
+    await setup(named, 'append-karg: [rd.iscsi.password=s3cret]\nimage-url: https://u:s3cre2@h\n');
+    expect(hidden).toEqual(['s3cret', 'u:s3cre2', 's3cre2']);
+  });
 
   it.each([
     [[], undefined, false],

@@ -1,5 +1,6 @@
 // The effects of the given coreos-installer arguments on the rest of an installation.
 import { isMap } from 'yaml';
+import { secretValues } from '../../lib/secret-values.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import { readWriterArgs, valueMistake, type WriterUse } from '../../settings/writer-args.ts';
 import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
@@ -47,8 +48,8 @@ export const mayKeepPartitions = (writerArgs: readonly string[]): boolean =>
   usesIn(writerArgs).some((use) => isSaving(use) || use.option === 'config-file');
 
 /**
- * Reads the options of coreos-installer. Its configuration files are on the host; their keys are
- * the long options (coreos-installer, `docs/customizing-install.md`).
+ * Reads the options of coreos-installer, and hides their passwords. Its configuration files are on
+ * the host; their keys are the long options (coreos-installer, `docs/customizing-install.md`).
  * @returns whether it keeps partitions, so that the disk is not cleaned; labels and numbers of the
  * kept ones; and every option, those of configuration files first, as a later one counts
  * @throws AgentError `image.writer-config` if coreos-installer could not read such a file either
@@ -57,7 +58,8 @@ export async function readWriterSetup({
   host,
   config,
   signal,
-}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal'>) {
+  hide,
+}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide'>) {
   const inArgs = usesIn(config.image.writerArgs);
   const inFiles: WriterUse[] = [];
   for (const { option, value: path } of inArgs) {
@@ -66,6 +68,7 @@ export async function readWriterSetup({
     if (text === undefined) throw unreadable(path, 'it is not on the host');
     inFiles.push(...usesInFile(path, text));
   }
+  secretValues({ inFiles: inFiles.map(({ value }) => value) }).forEach(hide);
   const uses: readonly WriterUse[] = [...inFiles, ...inArgs];
   const saved = uses.filter(isSaving);
   return { keepsPartitions: saved.length > 0, saved, uses };
