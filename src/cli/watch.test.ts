@@ -156,6 +156,18 @@ describe('followService with a service that refuses', () => {
     },
   );
 
+  it('shows no secret in what the service reports', async () => {
+    const operator = { name: 'console', type: '', namespace: '', subscription: '', version: '' };
+    const reported = {
+      ...cluster,
+      statusInfo: 'bad key token-1',
+      operators: [{ ...operator, status: 'failed' as const, statusInfo: 'no token-1' }],
+    };
+    const { page } = await followed([reported]);
+    expect(JSON.stringify(page)).toContain('bad key ***');
+    expect(JSON.stringify(page)).not.toContain('token-1');
+  });
+
   it('says of each error only what is true, and a final one once', async () => {
     const context = { status: 503 };
     const answered = inventoryFailure('inventory.unreachable', 'GET /c answered 503', {

@@ -9,14 +9,14 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { asAgentError, changedFailure } from '../engine/failures.ts';
 import { untilAborted } from '../engine/wait.ts';
-import { plainLine } from '../lib/plain-text.ts';
+import { plainLine, withTexts } from '../lib/plain-text.ts';
 import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import { type LivePage, livePage } from '../page/server.ts';
 import { updatesOf } from '../page/service.ts';
-import { caps, emptyPage, type PageState } from '../page/state.ts';
+import { caps, emptyPage, type PageState, type PageUpdate } from '../page/state.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterOverview, Inventory } from '../ports/inventory.ts';
 import { type ClusterCall, clusterTarget } from './cluster.ts';
@@ -206,7 +206,8 @@ export async function serviceOf(
   for (const note of notes) printNote('note', note);
   requireTarget(config);
   const inventory = openInventory(config, { network: await networkOf(config) });
-  const { mask } = maskerFor(config);
+  const secrets = maskerFor(config);
+  const mask = (text: string): string => shownText(secrets.mask(text));
   let lastFailure: AgentError | undefined;
   const overview = async (signal: AbortSignal): Promise<ClusterOverview> => {
     try {
@@ -246,12 +247,13 @@ async function objectsOf(call: WatchCall): Promise<PageSource> {
   return {
     name: `Cluster ${namespace}/${name}`,
     subject: `Cluster ${namespace}/${name}`,
-    mask: (text) => text,
+    mask: shownText,
     follow: async (page, signal) => {
       const over = new AbortController();
       const seen = (objects: ClusterObjects, lastError: string | undefined): void => {
         const at = Date.now();
-        for (const update of pageUpdates(objects, at)) page.update(update);
+        for (const update of pageUpdates(objects, at))
+          page.update(withTexts(update, shownText) as PageUpdate);
         printLastError(page, at, { lastError });
         if (page.state().end !== undefined) over.abort();
       };
@@ -360,11 +362,12 @@ function endText(page: LivePage, mask: PageSource['mask']): string {
 
 /** Asks once; resolves with the error if there was no answer. */
 async function readOnce(
-  { page, inventory, signal }: Following,
+  { page, inventory, mask, signal }: Following,
   at: number,
 ): Promise<AgentError | undefined> {
   try {
-    for (const update of updatesOf(await inventory.overview(signal), at)) page.update(update);
+    for (const update of updatesOf(await inventory.overview(signal), at))
+      page.update(withTexts(update, mask) as PageUpdate);
     return undefined;
   } catch (thrown) {
     return asAgentError(thrown);
