@@ -1,6 +1,6 @@
 import { join } from 'node:path/posix';
 import { jsonIn } from '../../lib/json.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
+import { shownText, shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
@@ -282,7 +282,9 @@ function multipartOf(upload: Upload, boundary: string): SentBody {
  * (assisted-service swagger, `error` and `infra_error`): the service's handlers send `reason`, its
  * framework `message`. Errors of downloads have these in a body of type application/octet-stream.
  */
-export function wordsOfServiceError(body: string): string {
+export const wordsOfServiceError = (body: string): string => shownText(wordsIn(body));
+
+function wordsIn(body: string): string {
   const parsed = jsonIn(body) as Readonly<Record<string, unknown>> | null | undefined;
   const said = [parsed?.['reason'], parsed?.['message']].find((text) => typeof text === 'string');
   if (said !== undefined) return said;

@@ -18,6 +18,11 @@ it.each([
   ['in a long sentence', `${'two masters '.repeat(60)}!`, `${'two masters '.repeat(60)}!`],
   ['in other JSON', '{"x":1}', '{"x":1}'],
   ['that is empty', '', ''],
+  [
+    'with a password',
+    '{"reason":"no answer of http://u:s3cret@h/a?sig=s3cret"}',
+    'no answer of http://***@h/a?***',
+  ],
 ])('wordsOfServiceError reads an error body %s', (_, body, words) => {
   expect(wordsOfServiceError(body)).toBe(words);
 });
