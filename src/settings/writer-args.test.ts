@@ -36,6 +36,8 @@ describe('readWriterArgs', () => {
   });
 
   it.each<[readonly string[], string]>([
+    [['--append-karg', 'ip=dhcp\n'], 'each argument in one line'],
+    [['--bogus=a\0'], 'each argument in one line'],
     [['--bogus', 'x', 'y'], 'options of coreos-installer install only; disk.device names the disk'],
     [['--save-partuuid', 'x'], 'options that coreos-installer install --help lists'],
     [['--sve-partlabel', 'x'], 'options that coreos-installer install --help lists'],

@@ -71,6 +71,12 @@ interface WriterArgs {
  */
 export function readWriterArgs(args: readonly string[]): WriterArgs {
   const uses: WriterUse[] = [];
+  // A line break divides the line of kernel arguments, or the script of GRUB, on the written disk.
+  const broken = args.find((word) => /[^\P{Cc}\t]/u.test(word));
+  if (broken !== undefined) {
+    const what = `${JSON.stringify(shownText(broken))} has a line break or another control character`;
+    return { mistake: { what, write: 'each argument in one line' }, uses };
+  }
   let unknownAt = Number.NaN;
   for (const token of tokensOf(args)) {
     const { index, kind } = token;
