@@ -5,7 +5,7 @@ import { pack } from 'tar-stream';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { readInstallConfig } from '../../src/capi/install-state.ts';
 import { checkManifests } from '../../src/capi/manifests.ts';
-import { readPkcs10 } from '../../src/cluster/csr/pkcs10.ts';
+import { readPkcs10 } from '../../src/cluster/csr/read-request.ts';
 import { fileLayer } from '../../src/config/yaml-file.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { mergePullSecrets } from '../../src/layering/registry/credentials.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/kubelet-request.ts';
 import { forgedBytes } from '../../../test/support/forged-bytes.ts';
 import { attribute, der, pemOf, rawRequest, tags } from '../../../test/support/raw-request.ts';
-import { readPkcs10 } from './pkcs10.ts';
+import { readPkcs10 } from './read-request.ts';
 
 /**
  * A GeneralName with that context tag (RFC 5280, 4.2.1.6): 3 is an X.400 address, 12 is not
