@@ -10,7 +10,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   cluster: ['model', 'lib', 'ports', 'kube'],
   os: ['model', 'lib'],
   layering: [
-    ...['model', 'lib', 'ignition', 'ports', 'cluster/release-version.ts'],
+    ...['model', 'lib', 'ignition', 'ports', 'cluster/release.ts'],
     ...['kinds', 'object', 'selector'].map((file) => `kube/${file}.ts`),
   ],
   ports: ['model'],

@@ -3,7 +3,7 @@ import { canonicalAddress } from '../lib/address.ts';
 import { fieldsOf, textsIn } from '../lib/fields.ts';
 import { configMaps, etcds } from '../kube/kinds.ts';
 import { conditionOf, partOf, textAt } from '../kube/object.ts';
-import { isAtLeast, releaseVersion } from './release-version.ts';
+import { isAtLeast, releaseVersion } from './release.ts';
 
 /** The only object of the etcd operator. */
 export const etcdCluster: KubeRef = { kind: etcds, name: 'cluster' };

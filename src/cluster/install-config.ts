@@ -3,7 +3,7 @@ import { yamlIn } from '../lib/yaml-text.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { configMaps } from '../kube/kinds.ts';
 import { textAt } from '../kube/object.ts';
-import { releaseVersion } from './release-version.ts';
+import { releaseVersion } from './release.ts';
 
 /** The ConfigMap with the install-config of a cluster, without passwords. */
 export const installConfigRef: KubeRef = {

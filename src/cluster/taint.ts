@@ -5,7 +5,7 @@ import type { InventoryCluster } from '../ports/inventory.ts';
 import type { KubeObject, KubePatch } from '../ports/kube.ts';
 import { agentBased, type InstallConfig } from './install-config.ts';
 import { taintsOf } from './node.ts';
-import { isAtLeast, releaseVersion, type ReleaseVersion } from './release-version.ts';
+import { isAtLeast, releaseVersion, type ReleaseVersion } from './release.ts';
 
 /** Taint of a node that waits for the cloud controller, which needs credentials to remove it. */
 export const cloudTaint = 'node.cloudprovider.kubernetes.io/uninitialized';

@@ -11,7 +11,7 @@ import { cacheFolder, partFolder } from '../../scripts/parts/part.ts';
 import { s3Server } from '../../scripts/parts/s3-server.ts';
 import { debianRoot } from '../../scripts/parts/scripted.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
-import { releaseScript } from '../../src/cluster/release-image.ts';
+import { releaseScript } from '../../src/cluster/release.ts';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { shownOn } from '../guides/follow-guide.ts';

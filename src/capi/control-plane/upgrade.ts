@@ -1,5 +1,5 @@
 import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
-import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
+import { isAtLeast, releaseVersion } from '../../cluster/release.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { type CheckResult, passedCheck, failedCheck } from '../conditions.ts';

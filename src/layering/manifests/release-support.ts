@@ -1,4 +1,4 @@
-import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/release-version.ts';
+import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/release.ts';
 
 /**
  * How a release handles the images of its MachineOSConfigs during an installation. `build`:

@@ -1,4 +1,4 @@
-import { imageForArgv } from '../../cluster/release-image.ts';
+import { imageForArgv } from '../../cluster/release.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { minutes, seconds } from '../../model/duration.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { needsOverride } from '../../cluster/etcd.ts';
-import { releaseImageIn, releaseScript } from '../../cluster/release-image.ts';
+import { releaseImageIn, releaseScript } from '../../cluster/release.ts';
 import { installerVersion } from '../../cluster/install-config.ts';
 import { isActive } from '../../engine/condition.ts';
 import { fact } from '../../engine/fact.ts';

@@ -1,4 +1,4 @@
-import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
+import { isAtLeast, releaseVersion } from '../../cluster/release.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { configMaps, machineConfigPools, machineConfigs } from '../../kube/kinds.ts';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { imageForArgv, releaseImageIn, releaseScript } from '../../cluster/release-image.ts';
+import { imageForArgv, releaseImageIn, releaseScript } from '../../cluster/release.ts';
 import { all } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { inventoryHost } from '../../test/support/fake-inventory.ts';
-import { type Stage } from '../model/stage.ts';
-import { type HostSigns, mayAskIgnition, nextStage } from './host-progress.ts';
+import { inventoryHost } from '../../../test/support/fake-inventory.ts';
+import type { Stage } from '../../model/stage.ts';
+import { type HostSigns, mayAskIgnition, nextStage } from './reports.ts';
 
 const signs = (node: HostSigns['node'], hasAskedIgnition = false): HostSigns => ({
   node,

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { isAtLeast, releaseVersion } from './release-version.ts';
+import { describe, expect, it } from 'vitest';
+import { isAtLeast, releaseImageIn, releaseVersion } from './release.ts';
 
 it.each([
   ['4.15.0', [4, 15, 0]],
@@ -26,4 +26,17 @@ it.each([
   [[4, 16, 0], [4, 15, 3], true],
 ] as const)('isAtLeast for %j and %j: %s', (version, least, expected) => {
   expect(isAtLeast(version, least)).toBe(expected);
+});
+
+describe('releaseImageIn', () => {
+  it.each([
+    [
+      'if ! RELEASE_IMAGE_DIGEST=$( podman inspect quay.io/r/release@sha256:1 --format json ) ; then\n\tRELEASE_IMAGE_DIGEST="quay.io/r/release@sha256:1"\nfi\n\timage_for() {\n podman run "${RELEASE_IMAGE_DIGEST}" image "${1}"\n}\n',
+      'quay.io/r/release@sha256:1',
+    ],
+    ['RELEASE_IMAGE_DIGEST="${OTHER}"', undefined],
+    ['', undefined],
+  ])('reads the release image from the script of the installer: %j', (script, image) => {
+    expect(releaseImageIn(script)).toBe(image);
+  });
 });
