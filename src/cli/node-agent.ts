@@ -1,5 +1,5 @@
 import { kubeCluster } from '../adapters/kube/kube.ts';
-import { systemPorts } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/clock.ts';
 import { nodeAgent } from '../controllers/node/agent.ts';
 import { runControllers } from '../kube/manager.ts';
 import { commandCredentials } from './cluster.ts';

@@ -9,10 +9,7 @@ import { type Auth, tokenIssuer } from '../../mocks/inventory/auth.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { Config } from '../../src/config/schema.ts';
-import {
-  gatheringPod,
-  gatheringSecret,
-} from '../../src/controllers/installation/must-gather-pod.ts';
+import { gatheringPod, gatheringSecret } from '../../src/controllers/installation/must-gather.ts';
 
 const run = promisify(execFile);
 const cluster = clusterSeed({ status: 'error' });

@@ -1,13 +1,12 @@
 import { type Fields, isFields, type Value } from '../../lib/fields.ts';
 import { bareMetalHosts, machines as machineKind, provisionings } from '../../kube/kinds.ts';
-import { annotationOf, partOf, textAt } from '../../kube/object.ts';
+import { annotationOf, partOf, patchOf, textAt } from '../../kube/object.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { seconds, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
-import { patchOf } from '../../kube/write.ts';
 import { allOf, type InstallationScope } from './scope.ts';
 
 const namespace = 'openshift-machine-api';

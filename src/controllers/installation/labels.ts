@@ -11,7 +11,7 @@ import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import type { Controller } from '../../kube/manager.ts';
-import { patchOf } from '../../kube/write.ts';
+import { patchOf } from '../../kube/object.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
 import type { InstallationScope } from './scope.ts';
 import { byHost, type InstallationStores, nameOf, nodeNameOf } from './stores.ts';

@@ -13,10 +13,11 @@ import {
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { gatheringPod, gatheringSecret } from './must-gather-pod.ts';
 import {
   gatherCluster,
   gatheringImages,
+  gatheringPod,
+  gatheringSecret,
   neededGathering,
   removeLeftBinding,
 } from './must-gather.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nodes as nodeKind, pods as podKind } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { annotationOf, listAt, partOf } from '../../kube/object.ts';
+import { annotationOf, listAt, partOf, patchOf, readAgain } from '../../kube/object.ts';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { fieldsOf } from '../../lib/fields.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
@@ -16,7 +16,6 @@ import { hours, type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { Controller } from '../../kube/manager.ts';
 import type { Queue } from '../../kube/queue.ts';
-import { patchOf, readAgain } from '../../kube/write.ts';
 import {
   controllerApp,
   isOperatedNow,
