@@ -1,6 +1,8 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
 
 /**
  * A timer of Node takes 31 bits of milliseconds, not quite 25 days; a longer one would fire at
@@ -36,3 +38,13 @@ export async function within(limit: Millis, work: Promise<unknown> | undefined):
   // A running timer would keep the process from ending.
   done.abort();
 }
+
+/** Randomness from the system's generator, so that many hosts that start together spread well. */
+export const systemRandom: Random = {
+  uuid: () => randomUUID(),
+  between: (low, high) => low + (randomInt(2 ** 32) / 2 ** 32) * (high - low),
+  bytes: (count) => randomBytes(count),
+};
+
+/** Time and randomness of this machine, for adapters. */
+export const systemPorts = { clock: systemClock, random: systemRandom };

@@ -1,7 +1,7 @@
 import { join } from 'node:path/posix';
 import { calmTimeouts } from '../adapters/kube/api-server.ts';
 import { type KubeCluster, kubeCluster, type KubeOptions } from '../adapters/kube/kube.ts';
-import { systemPorts } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/clock.ts';
 import type { Environment } from '../config/environment.ts';
 import { proxiesIn } from '../config/load.ts';
 import { flagFailure } from '../config/failures.ts';

@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { systemClock } from '../adapters/clock.ts';
+import { systemClock, systemPorts } from '../adapters/clock.ts';
 import { localHost } from '../adapters/host/local-host.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
 import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts';
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
 import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
-import { systemPorts } from '../adapters/random.ts';
 import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
 import { trimObject } from '../controllers/trim-object.ts';
 import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';

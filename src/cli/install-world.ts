@@ -1,4 +1,4 @@
-import { systemClock } from '../adapters/clock.ts';
+import { systemClock, systemPorts } from '../adapters/clock.ts';
 import { hostnameOf, pathOnHost } from '../adapters/host-root.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { hostPrefix, nsenterHost } from '../adapters/host/nsenter-host.ts';
@@ -10,7 +10,6 @@ import { onFirstUse } from '../adapters/kube/on-first-use.ts';
 import { journald } from '../adapters/logging/journald.ts';
 import { openTerminal } from '../adapters/logging/terminal.ts';
 import { type ObjectsOptions, s3Objects } from '../adapters/objects/s3.ts';
-import { systemPorts } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
 import type { Emit, Sink } from '../engine/events.ts';

@@ -1,6 +1,5 @@
-import { systemClock } from '../adapters/clock.ts';
+import { systemClock, systemPorts } from '../adapters/clock.ts';
 import { type LogOptions, openEventStream, openLog } from '../adapters/logging/log-sink.ts';
-import { systemPorts } from '../adapters/random.ts';
 import type { PodMetrics } from '../adapters/metrics/manager-metrics.ts';
 import { serveMetrics } from '../adapters/status-server.ts';
 import type { Environment } from '../config/environment.ts';

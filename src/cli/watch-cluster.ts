@@ -1,5 +1,5 @@
 import { kubeCluster } from '../adapters/kube/kube.ts';
-import { systemPorts } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/clock.ts';
 import { clusterNotSettled } from '../cluster/cluster-end.ts';
 import { clusterOperators } from '../kube/kinds.ts';
 import { clusterVersionRef } from '../cluster/operators.ts';

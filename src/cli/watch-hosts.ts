@@ -1,6 +1,5 @@
-import { systemClock } from '../adapters/clock.ts';
+import { systemClock, systemPorts } from '../adapters/clock.ts';
 import { web } from '../adapters/http/web.ts';
-import { systemPorts } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import { proxiesIn } from '../config/load.ts';
 import { asAgentError } from '../engine/failures.ts';

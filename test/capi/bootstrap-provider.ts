@@ -1,5 +1,4 @@
-import { systemClock } from '../../src/adapters/clock.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import { systemClock, systemRandom } from '../../src/adapters/clock.ts';
 import { serveRoutes } from '../../src/adapters/http-server.ts';
 import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
 import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';

@@ -10,7 +10,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inventoryOf } from '../../src/adapters/http/inventory.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import { systemRandom } from '../../src/adapters/clock.ts';
 import type { ListeningServer } from '../../src/adapters/http-server.ts';
 import { serveRoutes } from '../../src/adapters/http-server.ts';
 import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../../src/capi/api.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterSeed, hostSeed, operatorSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { type InventoryConnection, inventoryOf } from '../../src/adapters/http/inventory.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import { systemRandom } from '../../src/adapters/clock.ts';
 import type {
   InstallationView,
   InstallingCluster,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemRandom } from '../../src/adapters/random.ts';
+import { systemRandom } from '../../src/adapters/clock.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 
 describe.each([

@@ -5,10 +5,9 @@ import { join, resolve } from 'node:path';
 import { type KubeClient, openClient } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import type { TransportOptions } from '../../mocks/kube/transport.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
+import { systemClock, systemRandom } from '../../src/adapters/clock.ts';
 import { kubeCluster, type KubeCluster, type KubeOptions } from '../../src/adapters/kube/kube.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
 import {
   clusterRoleBindings,
   namespaces,

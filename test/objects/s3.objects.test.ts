@@ -1,8 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/adapters/clock.ts';
+import { systemClock, systemRandom } from '../../src/adapters/clock.ts';
 import { type ObjectsOptions, s3Objects } from '../../src/adapters/objects/s3.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { Objects } from '../../src/ports/objects.ts';
 import { type RealStore, startStore } from './versitygw.ts';

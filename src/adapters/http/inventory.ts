@@ -10,8 +10,7 @@ import type {
   InventoryHost,
   MonitoredOperator,
 } from '../../ports/inventory.ts';
-import { systemClock } from '../clock.ts';
-import { systemRandom } from '../random.ts';
+import { systemClock, systemRandom } from '../clock.ts';
 import { type Follow, sharedFollows } from '../shared-follow.ts';
 import { type Connection, connection, type ConnectionOptions } from './connection.ts';
 import {

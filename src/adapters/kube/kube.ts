@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { RunEventBody } from '../../engine/events.ts';
 import { isContained } from '../../lib/json.ts';
-import { type Proxies } from '../../lib/proxies.ts';
+import type { Proxies } from '../../lib/proxies.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   ApplyOptions,
@@ -13,14 +13,17 @@ import type {
   KubeSelection,
 } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
+import { ApiError } from './api-error.ts';
 import {
   acceptOf,
   type ApiRequest,
+  type ApiServer,
   collectionPath,
+  defaultTimeouts,
   isApiError,
   type KubeTimeouts,
   objectPath,
-  defaultTimeouts,
+  part,
   withQuery,
 } from './api-server.ts';
 import { readLast } from '../../lib/read-up-to.ts';
@@ -28,8 +31,7 @@ import { kubeFailure } from '../../ports/kube-failures.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Attempt, call, type Cluster, healthOf } from './call.ts';
 import { follow } from './follow.ts';
-import { servedKinds, type ServedKinds } from './discovery.ts';
-import { listAll, readObject, readText, withoutManagedFields } from './list.ts';
+import { listAll, parsed, readObject, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
 import { sharedFollows } from '../shared-follow.ts';
 
@@ -269,3 +271,86 @@ function apply(
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+/** A kind in the form of manifests. */
+interface ManifestKind {
+  /** `v1`, `apps/v1`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** A kind as the API server serves it. */
+interface ServedKind {
+  readonly kind: KubeKind;
+  readonly isNamespaced: boolean;
+}
+
+/** The served kinds of an API server. */
+interface ServedKinds {
+  /**
+   * Finds the kind of a manifest. Caches the server's answer, and asks again for a kind that is not
+   * in it.
+   * @throws ApiError `kube.not-found` if the kind is not served; errors of `ask`
+   */
+  readonly find: (
+    server: ApiServer,
+    what: ManifestKind,
+    signal: AbortSignal,
+  ) => Promise<ServedKind>;
+}
+
+/** An APIResourceList (k8s.io/apimachinery); names with a slash are subresources. */
+interface ResourceList {
+  readonly resources?: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly namespaced: boolean;
+  }[];
+}
+
+const isResourceList = (value: unknown): boolean => {
+  const { resources = [] } = Object(value) as { readonly resources?: unknown };
+  if (value === null || !Array.isArray(resources)) return false;
+  return resources.every(
+    (one: unknown) => typeof (Object(one) as { name?: unknown }).name === 'string',
+  );
+};
+
+/** An empty cache of served kinds. */
+function servedKinds(): ServedKinds {
+  const known = new Map<string, ServedKind>();
+  const keyOf = ({ apiVersion, kind }: ManifestKind): string => `${apiVersion} ${kind}`;
+  const read = async (
+    server: ApiServer,
+    apiVersion: string,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const words = apiVersion.split('/');
+    const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
+    const path = `/${group === '' ? 'api' : 'apis'}/${words.map(part).join('/')}`;
+    const text = await server.ask({ method: 'GET', path }, signal, readText);
+    const { resources = [] } = parsed<ResourceList>(text, isResourceList);
+    for (const { name, kind, namespaced } of resources) {
+      if (name.includes('/')) continue;
+      known.set(keyOf({ apiVersion, kind }), {
+        kind: { group, version, plural: name },
+        isNamespaced: namespaced,
+      });
+    }
+  };
+  return {
+    find: async (server, what, signal) => {
+      const key = keyOf(what);
+      if (!known.has(key)) await read(server, what.apiVersion, signal);
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      throw new ApiError(
+        kubeFailure(
+          'kube.not-found',
+          `the API server serves no ${what.kind} of ${what.apiVersion}`,
+        ),
+        { worth: 'none' },
+      );
+    },
+  };
+}

@@ -4,9 +4,8 @@ import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
 import { secrets as secretKind } from '../../kube/kinds.ts';
 import type { Controller } from '../../kube/manager.ts';
-import { partOf, textAt } from '../../kube/object.ts';
+import { partOf, patchOf, textAt } from '../../kube/object.ts';
 import type { Result } from '../../kube/queue.ts';
-import { patchOf } from '../../kube/write.ts';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -19,7 +18,7 @@ import {
   ownNames,
   tokenSecretName,
 } from '../api.ts';
-import { findCondition, isConditionTrue, failedCheck } from '../conditions.ts';
+import { failedCheck, findCondition, isConditionTrue } from '../conditions.ts';
 import {
   coreOwner,
   isClusterPaused,

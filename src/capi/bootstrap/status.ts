@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { plainLine } from '../../lib/plain-text.ts';
 import { type LadderName, ladders, type Stage, stageLimits, stages } from '../../model/stage.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { patchOf } from '../../kube/write.ts';
+import { patchOf } from '../../kube/object.ts';
 import {
   type BootstrapConfig,
   bootstrapConfigs,
@@ -11,11 +11,11 @@ import {
 } from '../api.ts';
 import {
   type CheckResult,
-  findCondition,
-  pausedCheck,
-  passedCheck,
-  withConditions,
   failedCheck,
+  findCondition,
+  passedCheck,
+  pausedCheck,
+  withConditions,
 } from '../conditions.ts';
 import { refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { approved, type ReadRequest } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, clusterVersions, nodes, secrets } from '../../kube/kinds.ts';
-import { patchOf } from '../../kube/write.ts';
+import { patchOf } from '../../kube/object.ts';
 import { wholeSeconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
@@ -22,7 +22,7 @@ import { decideProgress, statusAfter, writeStatus } from '../bootstrap/status.ts
 import { hostLadder } from '../bootstrap/stores.ts';
 import { isConditionTrue, withConditions } from '../conditions.ts';
 import { createOnce, refTo, secretData } from '../objects.ts';
-import { approvals, type GuestView, nodeReports, type NodeReport } from './guest-hosts.ts';
+import { approvals, type GuestView, type NodeReport, nodeReports } from './guest-hosts.ts';
 import { readMasters } from './guest.ts';
 import { makeAssets, removeUsedJobs } from './installer-jobs.ts';
 import {

@@ -3,7 +3,6 @@ import type { HonoRequest } from 'hono';
 import * as z from 'zod';
 import { secrets } from '../../kube/kinds.ts';
 import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
-import { inTurns } from './in-turns.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
 import { plainText } from '../../lib/plain-text.ts';
@@ -385,5 +384,22 @@ function shownHost(view: ConfigView, withInventory: boolean): object {
     inventory: withInventory
       ? JSON.stringify({ interfaces: [{ ipv4_addresses, ipv6_addresses }] })
       : undefined,
+  };
+}
+
+/** Runs work in the order of arrival, with a maximum number at once. */
+function inTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
   };
 }

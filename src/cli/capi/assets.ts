@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { systemClock } from '../../adapters/clock.ts';
+import { systemClock, systemPorts } from '../../adapters/clock.ts';
 import { kubeCluster } from '../../adapters/kube/kube.ts';
-import { systemPorts } from '../../adapters/random.ts';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import {
   type AssetsOwner,

@@ -3,7 +3,7 @@ import { join } from 'node:path/posix';
 import { setFlagsFromString } from 'node:v8';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { serveHealth } from '../../adapters/health-server.ts';
-import { systemPorts } from '../../adapters/random.ts';
+import { systemPorts } from '../../adapters/clock.ts';
 import { serveRoutes } from '../../adapters/http-server.ts';
 import { bootstrapControllers, type BootstrapOptions } from '../../capi/bootstrap/controller.ts';
 import { asConfig } from '../../capi/bootstrap/status.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { minutes } from '../../model/duration.ts';
-import { runPull } from './pull.ts';
+import { runPull } from './stage.ts';
 
 const argv = ['bootc', 'switch', '--quiet', 'registry.example/os:2'];
 

@@ -1,4 +1,5 @@
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
+import { type Millis, minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import {
   bootcArgumentsArgv,
@@ -13,13 +14,17 @@ import { osFailure, type osFailures } from '../../os/failures.ts';
 import { asksForChange, changedArguments } from '../../os/kernel-arguments.ts';
 import { type PullErrorKind, readPullError, updateDriverIn } from '../../os/pull-failure.ts';
 import {
+  rpmOstreeCancelArgv,
   rpmOstreeChangeArgv,
   rpmOstreeCleanArgv,
   rpmOstreeDropArgv,
   rpmOstreeStageArgv,
 } from '../../os/rpm-ostree.ts';
 import { isSameDeployment, nextOf, type OsDeployment, type OsStatus } from '../../os/status.ts';
+import type { HostScope } from '../step.ts';
+import { stopStalled } from '../stop-stalled.ts';
 import {
+  ask,
   findAuthFile,
   linkAuthArgvs,
   readArguments,
@@ -28,8 +33,7 @@ import {
   runCommands,
 } from './read-host.ts';
 import { checkBootRoom } from './room.ts';
-import { runPull } from './pull.ts';
-import type { ApplyPlan, CommandScope, OsSnapshot } from './request.ts';
+import type { ApplyPlan, CommandScope, DriverName, OsSnapshot } from './request.ts';
 
 /**
  * Pulls and stages the image. Until the programs have finished, the host boots the same system as
@@ -234,3 +238,90 @@ const notStaged = (image: string, next: OsDeployment | undefined): Error => {
     context: { wanted: image, next: found },
   });
 };
+
+/** A pull of a complete image over a slow connection. */
+const pullLimit = minutes(60);
+
+/** Time without progress after which a pull has stalled. */
+const stallLimit = minutes(5);
+const pollInterval: Millis = minutes(1);
+
+/** Bytes that programs read and write while they only wait for a registry. */
+const idleBytes = 64 * 1024;
+
+/** Programs of a pull, with their arguments; rpm-ostree pulls in its daemon. */
+const pullingArgv = [
+  ...['pgrep', '--list-full', '--exact', 'bootc|ostree|podman|rpm-ostree|skopeo'],
+] as const;
+
+/**
+ * Runs a command that pulls an image; its output is the step's progress. A stalled pull is stopped:
+ * neither bootc nor rpm-ostree gives up on a registry that accepts the connection and sends
+ * nothing.
+ * @throws AgentError `os.pull-cut` after five minutes without a byte; `command.*`
+ */
+export async function runPull(
+  scope: CommandScope,
+  driver: DriverName,
+  argv: readonly string[],
+): Promise<void> {
+  const { host, signal, progress } = scope;
+  try {
+    await stopStalled(
+      signal,
+      (until) => waitForStall(scope, until),
+      (until) =>
+        host.exec(argv, {
+          signal: until,
+          limit: pullLimit,
+          onLine: (line) => {
+            if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
+          },
+        }),
+    );
+  } catch (error) {
+    const isStalled = asAgentError(error).code === 'os.pull-cut';
+    // The daemon continues without its client.
+    if (isStalled && driver === 'rpm-ostree') await ask(scope, rpmOstreeCancelArgv);
+    throw error;
+  }
+}
+
+/** Resolves once a pull stalls. */
+async function waitForStall(scope: CommandScope, signal: AbortSignal): Promise<Error> {
+  const { host, clock, note, config } = scope;
+  let last = { bytes: Number.NEGATIVE_INFINITY, at: clock.elapsed() };
+  try {
+    for (;;) {
+      await clock.sleep(pollInterval, signal);
+      const bytes = await movedBytes({ host, signal });
+      if (bytes === undefined || Math.abs(bytes - last.bytes) > idleBytes)
+        last = { bytes: bytes ?? Number.NEGATIVE_INFINITY, at: clock.elapsed() };
+      else if (clock.elapsed() - last.at >= stallLimit)
+        return osFailure('os.pull-cut', `${config.image}: no byte came for five minutes`);
+    }
+  } catch (error) {
+    // A failed question to the host is no sign of a stall.
+    if (!signal.aborted) note('debug', 'the pull is not watched', { cause: String(error) });
+    throw error;
+  }
+}
+
+/** The programs that fetch an image for bootc and rpm-ostree, and those that fetch bound images. */
+const fetching = /^\d+ \S*(?:skopeo experimental-image-proxy|podman .{0,500}\bpull )/;
+
+/**
+ * Bytes that the programs of a pull have read and written so far; undefined while none fetches from
+ * a registry.
+ */
+async function movedBytes(scope: HostScope): Promise<number | undefined> {
+  const { host, signal } = scope;
+  const running = (await ask(scope, pullingArgv))?.split('\n') ?? [];
+  if (!running.some((line) => fetching.test(line.trim()))) return undefined;
+  let bytes = 0;
+  for (const line of running) {
+    const io = await host.readText(`/proc/${line.trim().split(' ')[0]}/io`, signal);
+    for (const [, count] of (io ?? '').matchAll(/^[rw]char: (\d+)$/gm)) bytes += Number(count);
+  }
+  return bytes;
+}

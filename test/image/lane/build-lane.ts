@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { systemClock } from '../../../src/adapters/clock.ts';
+import { systemClock, systemRandom } from '../../../src/adapters/clock.ts';
 import { localHost } from '../../../src/adapters/host/local-host.ts';
-import { systemRandom } from '../../../src/adapters/random.ts';
 import { PULL_SECRET_PATH } from '../../../src/ignition/resource.ts';
 import { inContainer, stagingPlaces } from '../../../src/layering/registry/staging-registry.ts';
 import type { CommandResult, Host } from '../../../src/ports/host.ts';

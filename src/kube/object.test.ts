@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import { nodes } from './kinds.ts';
-import { patchOf, readAgain } from './write.ts';
+import { patchOf, readAgain } from './object.ts';
 
 const live = new AbortController().signal;
 const ref = { kind: nodes, name: 'a' };

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { KubeObject } from '../ports/kube.ts';
-import { healthChecksFinding } from './health-checks.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { healthChecksFinding } from './status.ts';
 
 const check = (checks: object, more: object = {}): KubeObject => ({
   metadata: { name: 'workers' },
@@ -51,7 +51,7 @@ describe('the MachineHealthChecks of a Cluster', () => {
 
   it('are not part of the sample', () => {
     const text = readFileSync(
-      new URL('../../deploy/capi/samples/metal3.yaml', import.meta.url),
+      new URL('../../../deploy/capi/samples/metal3.yaml', import.meta.url),
       'utf8',
     );
     const objects = parseAllDocuments(text).map((one) => one.toJS() as KubeObject);
