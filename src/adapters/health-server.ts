@@ -1,4 +1,4 @@
-import type { ListenAddress } from '../lib/listen-address.ts';
+import type { ListenAddress } from '../lib/address.ts';
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
 import { type ListeningServer, serveRoutes } from './http-server.ts';

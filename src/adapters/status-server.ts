@@ -1,6 +1,6 @@
 import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
-import type { ListenAddress } from '../lib/listen-address.ts';
+import type { ListenAddress } from '../lib/address.ts';
 import { seconds } from '../model/duration.ts';
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 import { HttpRefusal } from '../ports/http-route.ts';

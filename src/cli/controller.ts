@@ -17,7 +17,7 @@ import { proxiesIn } from '../config/load.ts';
 import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
-import { maskerFor, secretValues } from '../lib/secret-values.ts';
+import { maskerFor, secretValues } from '../lib/masker.ts';
 import { minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { Secret } from '../model/secret.ts';
 import type { Kube, KubeKind } from '../ports/kube.ts';

@@ -1,7 +1,7 @@
 import { isInContainer, requireHost } from '../adapters/host-root.ts';
 import { loadConfig, missingIn } from '../config/load.ts';
 import { plainLine, withTexts } from '../lib/plain-text.ts';
-import { maskerFor } from '../lib/secret-values.ts';
+import { maskerFor } from '../lib/masker.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { describeRole, type Plan } from '../engine/describe.ts';
 import { asAgentError } from '../engine/failures.ts';

@@ -4,13 +4,13 @@ import type { PodMetrics } from '../adapters/metrics/manager-metrics.ts';
 import { serveMetrics } from '../adapters/status-server.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
-import { type Emit, notesOf, type RunEvent, type Sink } from '../engine/events.ts';
+import { type Emit, notesOf, type RunEvent, type Sink, type Progress } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
-import { type ListenAddress, listenAddressOf } from '../lib/listen-address.ts';
+import { type ListenAddress, listenAddressOf } from '../lib/address.ts';
 import { plainText, withTexts } from '../lib/plain-text.ts';
+import { minutes } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { Clock } from '../ports/clock.ts';
-import { risingPercent } from '../reporting/rising-percent.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
 import { stopSignal } from './stop-signal.ts';
 
@@ -208,4 +208,29 @@ export async function runInPod(
       open.defer(await serveMetrics(listen, metrics.text, run.emit));
     await work({ ...run, metrics });
   });
+}
+
+/**
+ * Removes a percentage from the progress of a step if an earlier one was higher: a new attempt
+ * starts at zero, and no view may show a falling percentage. Until the new attempt reaches the
+ * earlier percentage, its text says how long the attempt will take.
+ */
+export function risingPercent(): (event: RunEvent) => RunEvent {
+  const shown = new Map<string, number>();
+  return (event) => {
+    if (event.type !== 'step.progress' || event.progress.percent === undefined) return event;
+    const { step, progress } = event;
+    const { percent = 0 } = progress;
+    if (percent < (shown.get(step) ?? 0)) return { ...event, progress: describeRestart(progress) };
+    shown.set(step, percent);
+    return event;
+  };
+}
+
+function describeRestart({ percent, ...rest }: Progress): Progress {
+  if (rest.info !== `${percent ?? 0}%`) return rest;
+  const left = rest.remaining;
+  // In whole minutes: each new text is news to the service, which gives up on a stage without news.
+  const about = left === undefined ? '' : `, about ${Math.ceil(left / minutes(1))} min left`;
+  return { ...rest, info: `again from the start${about}` };
 }

@@ -1,7 +1,6 @@
-import { readGoDuration } from '../lib/go-duration.ts';
 import { flagFailure } from '../config/failures.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { type Millis, renderDuration, seconds } from '../model/duration.ts';
+import { type Millis, renderDuration, seconds, readGoDuration } from '../model/duration.ts';
 import { printError } from './messages.ts';
 
 /** The user gets a first message after this time. */

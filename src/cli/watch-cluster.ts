@@ -1,8 +1,7 @@
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemPorts } from '../adapters/clock.ts';
-import { clusterNotSettled } from '../cluster/cluster-end.ts';
 import { clusterOperators } from '../kube/kinds.ts';
-import { clusterVersionRef } from '../cluster/operators.ts';
+import { clusterVersionRef, clusterNotSettled } from '../cluster/operators.ts';
 import type { Environment } from '../config/environment.ts';
 import { proxiesIn } from '../config/load.ts';
 import { readNamed } from '../config/files.ts';

@@ -5,7 +5,7 @@ import { flagFailure } from '../config/failures.ts';
 import { positionalArguments } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
 import { runRole } from '../engine/run.ts';
-import { maskerFor } from '../lib/secret-values.ts';
+import { maskerFor } from '../lib/masker.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { version } from '../model/version.ts';
 import { wipe } from '../roles/wipe.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type DiskHints, diskHintKinds } from '../settings/disk-hints.ts';
 import { type ImageMirrors, sourcePolicies } from '../settings/image-mirrors.ts';
-import { listenPattern } from '../lib/listen-address.ts';
+import { listenPattern } from '../lib/address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
 import { problemIn } from './read-value.ts';

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { isFields } from '../lib/fields.ts';
-import { elementReader } from '../lib/json-elements.ts';
+import { elementReader } from '../lib/json.ts';
 import { ignitionFailure } from './failures.ts';
 
 /** A JSON object. */

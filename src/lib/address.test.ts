@@ -1,5 +1,11 @@
-import { expect, it } from 'vitest';
-import { addressReadFrom, canonicalAddress, hostInUrl, isWithin } from './address.ts';
+import { expect, it, describe } from 'vitest';
+import {
+  addressReadFrom,
+  canonicalAddress,
+  hostInUrl,
+  isWithin,
+  listenAddressOf,
+} from './address.ts';
 
 it.each([
   ['192.168.126.12', '192.168.126.12'],
@@ -68,4 +74,22 @@ it.each([
   ['10.1', undefined],
 ])('reads from the URL %s the address %s', (url, address) => {
   expect(addressReadFrom(url)).toBe(address);
+});
+
+describe('listenAddressOf', () => {
+  it.each([
+    [':9110', { port: 9110 }],
+    ['127.0.0.1:9110', { host: '127.0.0.1', port: 9110 }],
+    ['localhost:0', { host: 'localhost', port: 0 }],
+    ['[::1]:65535', { host: '::1', port: 65_535 }],
+  ])('parses %s', (text, address) => {
+    expect(listenAddressOf(text)).toEqual(address);
+  });
+
+  it.each(['', '9110', 'localhost', '::1:9110', 'host:65536', 'host:09', 'http://host:1', 'a b:1'])(
+    'rejects %j',
+    (text) => {
+      expect(listenAddressOf(text)).toBeUndefined();
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import fc from '../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { masker } from './masker.ts';
+import { masker, secretValues } from './masker.ts';
 
 const maskerOf = (...secrets: readonly string[]) => {
   const one = masker();
@@ -163,4 +163,17 @@ describe('the masker', () => {
       }),
     );
   });
+});
+
+it('returns secret settings and the secrets within URLs', () => {
+  const settings = {
+    service: { token: new Secret('the-token') },
+    image: { url: 'http://user:s3cretpw@mirror.example/a.raw?X-Sig=abcdef' },
+  };
+  expect(secretValues(settings).map((secret) => secret.reveal())).toEqual([
+    'the-token',
+    'user:s3cretpw',
+    's3cretpw',
+    'X-Sig=abcdef',
+  ]);
 });

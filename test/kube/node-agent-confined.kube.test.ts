@@ -7,7 +7,7 @@ import { startRig } from '../../scripts/rig.ts';
 import { clusterRoleBindings, namespaces, nodes, serviceAccounts } from '../../src/kube/kinds.ts';
 import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
-import { agentName } from '../../src/controllers/node/permissions.ts';
+import { agentName } from '../../src/controllers/node/manifests.ts';
 import { deploy } from './new-cluster.ts';
 import { until } from './pivoted-cluster.ts';
 import { agentAccess, clusterRoles, nodeOf, serviceAccountOf, transportOf } from './rig.ts';

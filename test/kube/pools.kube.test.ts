@@ -20,7 +20,7 @@ import { annotationOf, partOf } from '../../src/kube/object.ts';
 import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject, KubeView } from '../../src/ports/kube.ts';
-import { agentNamespaceRules, agentRules } from '../../src/controllers/node/permissions.ts';
+import { agentNamespaceRules, agentRules } from '../../src/controllers/node/manifests.ts';
 import { nodeControllerRules } from '../../src/controllers/pools/manifests.ts';
 import { agentNode, configFile, startAgent } from '../support/agent-node.ts';
 import { imageOf } from '../support/os-samples.ts';

@@ -16,7 +16,7 @@ import {
   validatingAdmissionPolicyBindings,
 } from '../../src/kube/kinds.ts';
 import { operatorNamespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
-import { agentName } from '../../src/controllers/node/permissions.ts';
+import { agentName } from '../../src/controllers/node/manifests.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 const rbac = (plural: string): KubeKind => ({

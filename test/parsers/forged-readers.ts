@@ -12,7 +12,7 @@ import { mergePullSecrets } from '../../src/layering/registry/credentials.ts';
 import { lintMachineConfigs } from '../../src/layering/manifests/lint-machine-config.ts';
 import { readServedConfig } from '../../src/layering/manifests/served-config.ts';
 import { readArchive } from '../../src/lib/archive.ts';
-import { elementReader } from '../../src/lib/json-elements.ts';
+import { elementReader } from '../../src/lib/json.ts';
 import { SecretUrl } from '../../src/lib/secret-url.ts';
 import { parseYamlStream } from '../../src/lib/yaml-text.ts';
 import { parseLsblk } from '../../src/steps/disk/block-devices.ts';

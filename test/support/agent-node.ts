@@ -16,7 +16,7 @@ import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../src/ports/kube.ts';
 import { nodeAgent } from '../../src/controllers/node/agent.ts';
 import { runControllers } from '../../src/kube/manager.ts';
-import { agentKeys, agentName } from '../../src/controllers/node/permissions.ts';
+import { agentKeys, agentName } from '../../src/controllers/node/manifests.ts';
 import { coreOsNode, type NodeWorld } from './core-os-node.ts';
 import { fakeClock } from './fake-clock.ts';
 import { any, rest } from './fake-host.ts';

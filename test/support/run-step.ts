@@ -10,8 +10,7 @@ import {
 } from '../../src/engine/fact.ts';
 import { StepRun as RunOfStep } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
-import { type Masker, masker } from '../../src/lib/masker.ts';
-import { secretValues } from '../../src/lib/secret-values.ts';
+import { type Masker, masker, secretValues } from '../../src/lib/masker.ts';
 import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { hours } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';

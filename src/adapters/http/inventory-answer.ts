@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
-import { elementReader } from '../../lib/json-elements.ts';
+import { elementReader } from '../../lib/json.ts';
 import type { HttpResponse } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
 import { type Records, type RecordShape, recordShapes } from './inventory-schema.ts';

@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import { type Proxies } from '../../lib/proxies.ts';
+import type { Proxies } from '../../lib/proxies.ts';
 import {
   type HttpResponse,
   answerTo,
@@ -7,7 +7,7 @@ import {
   type HttpClient,
   shortText,
 } from '../http/exchange.ts';
-import { proxyFor } from '../http/choose-proxy.ts';
+import { proxyFor } from '../http/connection.ts';
 import { type TlsOptions, tlsOptionsFor } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';

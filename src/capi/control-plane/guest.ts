@@ -1,4 +1,4 @@
-import { clusterNotSettled } from '../../cluster/cluster-end.ts';
+import { clusterNotSettled } from '../../cluster/operators.ts';
 import { etcdEndpoints, etcdMembers, etcdNamespace } from '../../cluster/etcd.ts';
 import { installConfigRef } from '../../cluster/install-config.ts';
 import {

@@ -1,6 +1,11 @@
 import { countAt, listAt, partOf, textAt } from '../../kube/object.ts';
-import { readGoDuration } from '../../lib/go-duration.ts';
-import { type Millis, minutes, renderDuration, wholeSeconds } from '../../model/duration.ts';
+import {
+  type Millis,
+  minutes,
+  renderDuration,
+  wholeSeconds,
+  readGoDuration,
+} from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { isForbidden, isRefused } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';

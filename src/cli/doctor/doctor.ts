@@ -4,7 +4,7 @@ import { joinHostNetwork } from '../../adapters/host/nsenter-host.ts';
 import { findInConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { maskerFor } from '../../lib/secret-values.ts';
+import { maskerFor } from '../../lib/masker.ts';
 import { type AgentError, exitCodes } from '../../model/failure.ts';
 import { Reporter } from '../../reporting/reporter.ts';
 import { chooseRole } from '../../roles/choose.ts';

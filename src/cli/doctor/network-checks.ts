@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { proxyFor } from '../../adapters/http/choose-proxy.ts';
+import { proxyFor } from '../../adapters/http/connection.ts';
 import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { registryConfigArgv } from '../../layering/build/container-tools.ts';

@@ -8,7 +8,7 @@ import { loadConfig, type LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { parseJournal } from '../../engine/journal.ts';
-import { maskerFor } from '../../lib/secret-values.ts';
+import { maskerFor } from '../../lib/masker.ts';
 import { AgentError } from '../../model/failure.ts';
 import { historyFrom, type RunHistory } from '../../reporting/run-history.ts';
 import { allRoles, chooseRole } from '../../roles/choose.ts';

@@ -16,7 +16,7 @@ import { type leaseObserver, operatorReasonNow } from '../../layering/roll-out/o
 import { foreignReason } from '../../layering/roll-out/target.ts';
 import { nodeAgentFailure } from './failures.ts';
 import type { Target } from './marker.ts';
-import { agentName } from './permissions.ts';
+import { agentName } from './manifests.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { Note } from '../../engine/events.ts';
 import type { CommandScope } from '../../steps/os/request.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
-import { agentPolicy } from './permissions.ts';
+import { agentPolicy } from './manifests.ts';
 
 it('allows an agent to write its own annotations and none of the controller', () => {
   const text = JSON.stringify(agentPolicy);

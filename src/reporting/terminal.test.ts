@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
 import { minutes, seconds, unlimited } from '../model/duration.ts';
 import { progressed, started, waited, waiting } from '../../test/support/run-events.ts';
-import { terminalLineOf } from './terminal-line.ts';
+import { terminalLineOf, openTerminal } from './terminal.ts';
 
 const step = 'layering/overwrite-os';
 const wait = waiting(step, 'it is held back', { waited: seconds(5), limit: minutes(20) });
@@ -32,5 +32,40 @@ describe('terminalLineOf', () => {
     show(started('cluster/wait-for-masters'));
     show(waiting('cluster/wait-for-masters', '0 of 2'));
     expect(show(waited(step))).toBeUndefined();
+  });
+});
+
+describe('a terminal', () => {
+  const open = () => {
+    let text = '';
+    const terminal = openTerminal({ columns: 10, write: (more) => (text += more) });
+    return { terminal, text: () => text };
+  };
+
+  it('keeps the status below the lines', () => {
+    const { terminal, text } = open();
+    terminal.status('40%');
+    terminal.line('step done');
+    expect(text().endsWith('\r\u001b[Kstep done\n40%')).toBe(true);
+  });
+
+  it('leaves the last column empty, because the terminal would wrap', () => {
+    const { terminal, text } = open();
+    terminal.status('x'.repeat(40));
+    expect(text()).toBe(`\r\u001b[K${'x'.repeat(9)}`);
+  });
+
+  it('assumes a default width when the terminal reports none', () => {
+    let text = '';
+    openTerminal({ columns: 0, write: (more) => (text += more) }).status('40%');
+    expect(text.endsWith('40%')).toBe(true);
+  });
+
+  it('clears the status when it is closed', () => {
+    const { terminal, text } = open();
+    terminal.status('40%');
+    terminal.close();
+    terminal.line('failed');
+    expect(text().endsWith('\r\u001b[K\r\u001b[Kfailed\n')).toBe(true);
   });
 });

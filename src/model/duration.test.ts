@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { hours, minutes } from '../model/duration.ts';
-import { readGoDuration } from './go-duration.ts';
+import { hours, minutes, readGoDuration } from '../model/duration.ts';
 
 it.each([
   ['90m', minutes(90)],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { proxyFor } from './choose-proxy.ts';
+import { proxyFor } from './connection.ts';
 
 function expectBypass(url: string, bypassing: readonly string[], others: readonly string[]): void {
   const proxy = 'http://p.example';
