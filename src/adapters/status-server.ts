@@ -2,20 +2,8 @@ import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import type { ListenAddress } from '../lib/address.ts';
 import { seconds } from '../model/duration.ts';
-import { failuresOf, type FailureTable } from '../model/failure.ts';
-import { HttpRefusal } from '../ports/http-route.ts';
-import { serveRoutes } from './http-server.ts';
-
-/** Failures of serving the status of a program; none of them ends the program. */
-export const statusFailures = {
-  'status.not-served': {
-    kind: 'host',
-    title: 'The status of a run, or the metrics of a program, cannot be served',
-    hint: 'give another address, or end what listens on this one',
-  },
-} as const satisfies FailureTable;
-
-const statusFailure = failuresOf(statusFailures);
+import { HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
+import { serveRoutes, type ListeningServer } from './http-server.ts';
 
 /** A server for the status of a run. */
 export interface StatusServer {
@@ -102,10 +90,28 @@ async function serveText(
     });
     return close;
   } catch (thrown) {
-    const { message, cause } = asAgentError(thrown);
-    const why = cause instanceof Error ? `${message}: ${cause.message}` : message;
-    const { code, message: reason, hint } = statusFailure('status.not-served', why);
+    const { code, message, hint, cause } = asAgentError(thrown);
+    const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
     note('warn', 'the run continues without serving its status', { code, reason, hint });
     return () => Promise.resolve();
   }
+}
+
+/**
+ * Serves `/healthz`, 200 while the program runs, and `/readyz`, 503 before the program is ready and
+ * 200 after.
+ * @throws AgentError `serve.address-not-taken`
+ */
+export function serveHealth(
+  listen: ListenAddress,
+  isReady: () => boolean,
+): Promise<ListeningServer> {
+  const route = (path: string, isWell: () => boolean): HttpRoute => ({
+    method: 'GET',
+    path,
+    answer: () => (isWell() ? new Response('ok') : new Response(null, { status: 503 })),
+  });
+  const routes = [route('/healthz', () => true), route('/readyz', isReady)];
+  // A kubelet needs one connection; more connections would only take memory.
+  return serveRoutes({ listen, routes, connections: 16 }, () => undefined);
 }

@@ -57,11 +57,6 @@ export const cliFailures = {
     title: 'Standard output cannot be written to',
     hint: 'make room where the output goes, or give it another place; then run the same "bootwright" line again',
   },
-  'cli.page-not-served': {
-    kind: 'host',
-    title: 'The page cannot be served at its address',
-    hint: 'give another address with --listen ADDRESS:PORT; port 0 takes a free one',
-  },
   'cli.page-not-written': {
     kind: 'host',
     title: 'The page cannot be written to its file',

@@ -64,7 +64,7 @@ const refusesWithin: Millis = minutes(2);
  * hosts: they are watched without a page until their runs have ended. With `--until`, prints
  * events, ends with the installation, and resolves with 0 once it is installed, or with the exit
  * code of a signal; with a kubeconfig of the cluster, also waits for its operators to settle.
- * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`,
+ * @throws AgentError `cli.bad-flag`, `cli.page-not-written`, `serve.address-not-taken`, `config.*`,
  * `web.bad-authority`; with `--until` `cli.not-installed`, `cli.not-installed-in-time`,
  * `inventory.denied`, `inventory.not-found`
  */
@@ -89,9 +89,7 @@ async function watchInstallation(call: WatchCall, limit: Millis | undefined): Pr
   await using source = await (call.cluster === undefined ? serviceOf(call) : objectsOf(call));
   const page = livePage(emptyPage('Installation', source.name, Date.now()));
   using stop = stopSignal();
-  const server = await servePage(page, address).catch((cause: unknown) => {
-    throw cliFailure('cli.page-not-served', `${call.listen} cannot be listened on`, { cause });
-  });
+  const server = await servePage(page, address);
   print(`page: ${server.url}\n`);
   const signal = limitedBy(stop.signal, limit);
   try {

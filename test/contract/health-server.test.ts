@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { serveHealth } from '../../src/adapters/health-server.ts';
+import { serveHealth } from '../../src/adapters/status-server.ts';
 
 it('serves /healthz, and /readyz once the program is ready', async () => {
   let isReady = false;
@@ -14,7 +14,7 @@ it('serves /healthz, and /readyz once the program is ready', async () => {
     expect(await statusOf('/readyz?verbose')).toBe(200);
     await expect(
       serveHealth({ host: '127.0.0.1', port: Number(new URL(health.url).port) }, () => true),
-    ).rejects.toMatchObject({ code: 'health.not-served' });
+    ).rejects.toMatchObject({ code: 'serve.address-not-taken' });
   } finally {
     await health.close();
   }

@@ -222,6 +222,6 @@ describe('the server of a page', () => {
     const args = ['http://127.0.0.1:1', '--cluster-id', 'x', '--listen', host];
     const { errors, exitCode } = await watchToEnd(args);
     expect(exitCode).toBe(4);
-    expect(errors).toContain('cli.page-not-served');
+    expect(errors).toContain('serve.address-not-taken');
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import { setFlagsFromString } from 'node:v8';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
-import { serveHealth } from '../../adapters/health-server.ts';
+import { serveHealth } from '../../adapters/status-server.ts';
 import { systemPorts } from '../../adapters/clock.ts';
 import { serveRoutes } from '../../adapters/http-server.ts';
 import { bootstrapControllers, type BootstrapOptions } from '../../capi/bootstrap/controller.ts';
