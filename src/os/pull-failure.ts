@@ -20,24 +20,42 @@ interface PullError {
 }
 
 /**
- * Error messages of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, and
- * of the skopeo that it runs. The first match counts: the message of an unreachable registry
- * appears next to the message of the interrupted pull.
+ * Error messages of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, of
+ * skopeo, buildah and podman, and in a build of curl, dnf and librepo. The first match counts: a
+ * registry that refuses has answered, and the message of an unreachable registry appears next to
+ * the message of the interrupted pull.
  */
 const sentences: readonly (readonly [PullErrorKind, RegExp])[] = [
   ['wrong-architecture', /Image has architecture|no image found in .{0,500} for architecture/],
-  ['no-room', /min-free-space-(percent|size) .{0,200} would be exceeded|No space left on device/],
+  ['no-room', /min-free-space-(percent|size) .{0,200} would be exceeded|no space left on device/i],
+  ['not-authorized', /unauthorized|authentication required|invalid username\/password/i],
+  ['not-authorized', /(?<!permission )denied: |access (?:to .{0,100} is )?denied/i],
+  ['not-authorized', /\b40[13] (?:Unauthorized|Forbidden)\b/i],
+  ['not-found', /manifest unknown|name unknown|not found: manifest|\b404 Not Found\b/i],
+  ['registry-unreachable', /connection (?:refused|timed out)|network is unreachable/i],
+  ['registry-unreachable', /(?:dial|read|write) tcp.{0,500}(?:timeout|refused|unreachable)/i],
+  ['registry-unreachable', /no (?:such host|route to host)/i],
   [
     'registry-unreachable',
-    /connection refused|no route to host|network is unreachable|no such host|i\/o timeout/,
+    /(?:i\/o|TLS handshake|Client\.Timeout|context deadline) (?:timeout|exceeded)/i,
   ],
-  ['not-authorized', /authentication required|unauthorized|requested access .{0,100} is denied/],
-  ['not-found', /manifest unknown|name unknown/],
-  ['pull-cut', /unexpected EOF|connection reset|incomplete deflate stream|unexpected end of file/],
+  ['registry-unreachable', /temporary failure in name resolution|could not resolve host/i],
+  ['registry-unreachable', /curl error \(?(?:6|7|18|28|35|52|56|92)\)?/i],
+  ['registry-unreachable', /\b(?:429 Too Many Requests|toomanyrequests)\b/i],
+  ['registry-unreachable', /\b(?:50[0234] [A-Z]|(?:status|code|HTTP)[ :]+50[0234])\b/i],
+  ['registry-unreachable', /received unexpected HTTP status: 5\d\d/i],
+  ['pull-cut', /unexpected EOF|: EOF\b|connection reset|broken pipe/i],
+  ['pull-cut', /server closed idle connection|use of closed network connection/i],
+  ['pull-cut', /incomplete deflate stream|unexpected end of file/],
 ];
 
-const kindOf = (text: string): PullErrorKind | undefined =>
-  sentences.find(([, pattern]) => pattern.test(text))?.[0];
+/** Classifies a failure by the standard error of a program; undefined for any other cause. */
+export const classifyPullError = (stderr: string): PullErrorKind | undefined =>
+  sentences.find(([, pattern]) => pattern.test(stderr))?.[0];
+
+/** Whether a later attempt may succeed without a change of the image, the host or the registry. */
+export const isNetworkFailure = (kind: PullErrorKind | undefined): boolean =>
+  kind === 'registry-unreachable' || kind === 'pull-cut';
 
 /**
  * The prefixes of bootc and rpm-ostree before the cause, `Switching: Switching (ostree): Pulling:
@@ -59,10 +77,10 @@ function causesIn(stderr: string): readonly string[] {
 /** Reads the standard error of a program that pulls. */
 export function readPullError(stderr: string): PullError {
   const causes = causesIn(stderr);
-  const known = causes.find((text) => kindOf(text) !== undefined);
+  const known = causes.find((text) => classifyPullError(text) !== undefined);
   const [, bound] = /^Error: unable to copy from source docker:\/\/(\S+?): /m.exec(stderr) ?? [];
   return {
-    kind: kindOf(stderr),
+    kind: classifyPullError(stderr),
     cause: known ?? causes.at(-1),
     ...(bound === undefined ? {} : { bound }),
   };

@@ -7,7 +7,6 @@ import {
   copyImageArgv,
   localConfigArgv,
   pushArgv,
-  classifyPullError,
 } from './container-tools.ts';
 
 const store = { storage: '/s', run: '/r' };
@@ -95,31 +94,4 @@ it('buildSteps counts steps across stages', () => {
     { at: 4, of: 4 },
     { at: 4, of: 4 },
   ]);
-});
-
-/**
- * Messages of skopeo 1.9, buildah 1.28 and podman 4.3 with a real registry, and of dnf and librepo.
- */
-it.each([
-  [
-    'network',
-    'level=fatal msg="writing blob: Post \\"https://127.0.0.1:44329/v2/ocl/master/blobs/uploads/\\": EOF"',
-  ],
-  [
-    'network',
-    'pinging container registry 127.0.0.1:1: Get "https://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused',
-  ],
-  ['network', 'dial tcp: lookup r.example.com on 192.0.2.1:53: no such host'],
-  ['network', 'read tcp 192.0.2.2:1->192.0.2.1:443: read: connection reset by peer'],
-  ['network', 'net/http: TLS handshake timeout'],
-  ['network', 'received unexpected HTTP status: 503 Service Unavailable'],
-  ['network', 'Curl error (28): Timeout was reached for https://mirror.example.com/repodata'],
-  ['denied', 'reading manifest 1 in r.example.com/a: unauthorized: authentication required'],
-  ['denied', 'requested access to the resource is denied'],
-  ['absent', 'reading manifest latest in r.example.com/a: manifest unknown: manifest unknown'],
-  ['other', 'error: Packages not found: httpdd'],
-  ['other', 'x509: certificate signed by unknown authority'],
-  ['other', 'no space left on device'],
-])('classifyPullError returns %s for %j', (cause, stderr) => {
-  expect(classifyPullError(stderr)).toBe(cause);
 });

@@ -16,7 +16,6 @@ import {
   buildArgv,
   type Builder,
   buildSteps,
-  classifyPullError,
   localConfigArgv,
   registryManifestArgv,
   type RegistryAccess,
@@ -38,6 +37,7 @@ import { fieldsOf, textOf } from '../../lib/fields.ts';
 import { proxyEnv, revealedProxies } from '../../lib/proxies.ts';
 import { hours, type Millis, minutes, renderDuration } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { classifyPullError, isNetworkFailure } from '../../os/pull-failure.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
@@ -340,7 +340,7 @@ function buildFailure(
   }
   const stderr = stderrOf(error);
   if (stderr === undefined) throw error;
-  const isCutOff = classifyPullError(stderr) === 'network';
+  const isCutOff = isNetworkFailure(classifyPullError(stderr));
   const last = lines.filter((line) => line.trim() !== '').slice(-LINES_SHOWN);
   const more = last.filter((line) => !error.message.includes(line.trim()));
   const shown = more.length === 0 ? '' : `; its last lines: ${more.join(' | ')}`;

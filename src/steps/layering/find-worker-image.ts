@@ -3,11 +3,7 @@ import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { isPullRepository } from '../../layering/api/schema.ts';
-import {
-  classifyPullError,
-  type ImageAt,
-  registryDigestArgv,
-} from '../../layering/build/container-tools.ts';
+import { type ImageAt, registryDigestArgv } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import {
   readPullAccess,
@@ -18,6 +14,7 @@ import {
 } from '../../layering/manifests/served-config.ts';
 import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
+import { classifyPullError } from '../../os/pull-failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { readArchitecture } from '../host-commands.ts';
@@ -209,7 +206,8 @@ async function pollDigest(
   } catch (error) {
     signal.throwIfAborted();
     const stderr = stderrOf(error);
-    if (stderr === undefined || classifyPullError(stderr) === 'other') throw error;
+    const cause = stderr === undefined ? undefined : classifyPullError(stderr);
+    if (cause === undefined || cause === 'wrong-architecture' || cause === 'no-room') throw error;
     return { status: asAgentError(error).message };
   }
 }

@@ -1,6 +1,5 @@
 import {
   type BuilderName,
-  classifyPullError,
   type ImageAt,
   registryConfigArgv,
 } from '../../layering/build/container-tools.ts';
@@ -8,6 +7,7 @@ import { type ImageFacts, readImageFacts } from '../../layering/build/verify-ima
 import { layeringFailure } from '../../layering/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { classifyPullError, isNetworkFailure } from '../../os/pull-failure.ts';
 import type { StepScope } from '../step.ts';
 
 /** The ports for work on images, in an installation and in a command. */
@@ -49,8 +49,8 @@ export async function withTries<T>(
       const { context } = error;
       const message = `${what}: ${error.message}`;
       const cause = classifyPullError(stderr);
-      if (cause !== 'network') {
-        const code = cause === 'denied' ? 'layering.registry-denied' : otherwise;
+      if (!isNetworkFailure(cause)) {
+        const code = cause === 'not-authorized' ? 'layering.registry-denied' : otherwise;
         throw layeringFailure(code, message, { cause: error, context });
       }
       if (attempt >= attempts)
