@@ -24,7 +24,7 @@ const statusByCondition: readonly (readonly [string, string, OperatorStatus])[] 
   ['Available', 'False', 'failed'],
 ];
 
-function statusOf(object: KubeObject): Omit<OperatorSnapshot, 'version'> {
+function operatorStatus(object: KubeObject): Omit<OperatorSnapshot, 'version'> {
   for (const [type, value, status] of statusByCondition) {
     const found = conditionOf(object, type);
     if (found.status === value) return { status, text: found.message };
@@ -35,12 +35,12 @@ function statusOf(object: KubeObject): Omit<OperatorSnapshot, 'version'> {
 /** Reads a ClusterOperator. */
 export function clusterOperatorSnapshot(operator: KubeObject): OperatorSnapshot {
   const [first] = listAt(operator, 'status', 'versions');
-  return { ...statusOf(operator), version: textOf(fieldsOf(first)['version']) };
+  return { ...operatorStatus(operator), version: textOf(fieldsOf(first)['version']) };
 }
 
 /** Reads the ClusterVersion as an operator: the service calls it `cvo`. */
 export const clusterVersionSnapshot = (version: KubeObject): OperatorSnapshot => ({
-  ...statusOf(version),
+  ...operatorStatus(version),
   version: textAt(version, 'status', 'desired', 'version'),
 });
 

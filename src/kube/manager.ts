@@ -148,7 +148,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
   const { id: step, title, reads, reconcile, atOnce, settle } = controller;
   const note = notesOf(emit, step);
   const noted = new Map<string, string>();
-  const shown = statusOf({ clock, emit }, controller);
+  const shown = controllerStatus({ clock, emit }, controller);
   let queue: Queue | undefined;
   const gapNow = (): string | undefined =>
     reads.map(({ gap }) => gap()?.reason).find((reason) => reason !== undefined);
@@ -200,7 +200,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
 const mostNamed = 10;
 
 /** The status of a controller: its waiting keys in one text, emitted at each change. */
-function statusOf(
+function controllerStatus(
   { clock, emit }: Pick<ManagerScope, 'clock' | 'emit'>,
   { id, idle, title }: Controller,
 ) {

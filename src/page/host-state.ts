@@ -51,9 +51,9 @@ export const hasFailed = ({ end, failure, status }: HostState): boolean =>
 /** Failed hosts in the order of their failures, then the others in their order. */
 export function failedFirst(hosts: readonly HostState[]): readonly HostState[] {
   const failed = hosts.filter(hasFailed);
-  const endOf = ({ end }: HostState): number => end?.at ?? Infinity;
+  const failureTime = ({ end }: HostState): number => end?.at ?? Infinity;
   return [
-    ...failed.toSorted((one, other) => endOf(one) - endOf(other) || 0),
+    ...failed.toSorted((one, other) => failureTime(one) - failureTime(other) || 0),
     ...hosts.filter((host) => !failed.includes(host)),
   ];
 }

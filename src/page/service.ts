@@ -29,7 +29,7 @@ export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUp
     { kind: 'cluster', at, status, info, logs: logsOf(cluster, 'controller') },
     ...hosts.flatMap((host) => hostUpdates(host, cluster, at)),
     ...operators.map((operator) => operatorUpdate(operator, at)),
-    ...endOf(cluster, at),
+    ...clusterEnd(cluster, at),
   ];
 }
 
@@ -37,7 +37,7 @@ export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUp
 const past = (time: number | undefined, at: number): number | undefined =>
   time && Math.min(time, at);
 
-function endOf(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
+function clusterEnd(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
   const { status, statusInfo, completedAt } = cluster;
   if (!ends.has(status)) return [];
   const isGood = status === 'installed';

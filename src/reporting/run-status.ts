@@ -92,7 +92,7 @@ export function runStatusOf(
     if (isEnd(event) && mainLine.has(event.step)) ended.add(event.step);
     status = {
       ...status,
-      ...endOf(event, failed),
+      ...runEnd(event, failed),
       updated: event.at,
       ended: ended.size,
       // The schema drops fields that the status does not show.
@@ -104,7 +104,7 @@ export function runStatusOf(
   };
 }
 
-function endOf(
+function runEnd(
   event: RunEvent,
   failed: string | undefined,
 ): Pick<RunStatus, 'state' | 'reason' | 'code'> | undefined {

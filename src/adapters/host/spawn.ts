@@ -65,8 +65,8 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
   });
   const node = child.nodeChildProcess;
   const outputs = {
-    stdout: follow(child.stdout, { stream: 'stdout', onLine }),
-    stderr: follow(child.stderr, { stream: 'stderr', onLine }),
+    stdout: followStream(child.stdout, { stream: 'stdout', onLine }),
+    stderr: followStream(child.stderr, { stream: 'stderr', onLine }),
   };
   // A command may end before it has read its input; that is not an error of the pipe.
   child.stdin?.on('error', () => undefined);
@@ -107,7 +107,7 @@ interface FollowedStream {
   readonly abandon: () => void;
 }
 
-function follow(
+function followStream(
   source: Readable,
   { stream, onLine }: { stream: 'stdout' | 'stderr'; onLine: SpawnOptions['onLine'] },
 ): FollowedStream {

@@ -50,7 +50,7 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
       };
       const client = { connection: connectionFor(request), clock };
       return withRetry(options, policy, request.signal, (inner) =>
-        follow(client, start, {
+        followRedirects(client, start, {
           ...request,
           // The retries end with the beginning of the answer, but the body continues.
           signal: AbortSignal.any([request.signal, inner]),
@@ -63,7 +63,11 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
   };
 }
 
-async function follow(client: HttpClient, start: URL, request: WebRequest): Promise<Download> {
+async function followRedirects(
+  client: HttpClient,
+  start: URL,
+  request: WebRequest,
+): Promise<Download> {
   let url = start;
   for (let hops = 0; hops <= mostRedirects; hops += 1) {
     const bare = new URL(url);

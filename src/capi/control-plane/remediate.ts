@@ -50,7 +50,7 @@ const defaultRetries = 3;
  */
 export const ownerRemediated = 'OwnerRemediated';
 
-const statusOf = ({ status }: Machine, type: string): string | undefined =>
+const conditionStatus = ({ status }: Machine, type: string): string | undefined =>
   findCondition(status?.conditions, type)?.status;
 
 /**
@@ -58,12 +58,12 @@ const statusOf = ({ status }: Machine, type: string): string | undefined =>
  * `IsUnhealthyAndOwnerRemediated`).
  */
 export const isMarked = (machine: Machine): boolean =>
-  statusOf(machine, 'HealthCheckSucceeded') === 'False' &&
-  statusOf(machine, ownerRemediated) === 'False';
+  conditionStatus(machine, 'HealthCheckSucceeded') === 'False' &&
+  conditionStatus(machine, ownerRemediated) === 'False';
 
 const isHealthyAgain = (machine: Machine): boolean =>
-  statusOf(machine, 'HealthCheckSucceeded') === 'True' &&
-  statusOf(machine, ownerRemediated) === 'False';
+  conditionStatus(machine, 'HealthCheckSucceeded') === 'True' &&
+  conditionStatus(machine, ownerRemediated) === 'False';
 
 function remediationIn(text: string | undefined): Remediation | undefined {
   return text === undefined ? undefined : Remediation.safeParse(jsonIn(text)).data;

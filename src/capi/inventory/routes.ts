@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { HonoRequest } from 'hono';
 import * as z from 'zod';
 import { secrets } from '../../kube/kinds.ts';
-import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
+import { lastPart, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
 import { plainText } from '../../lib/plain-text.ts';
@@ -225,7 +225,7 @@ async function storeLog({ kube, clock, caller, signal }: Call, text: string): Pr
   const { config } = caller;
   const { name, namespace = '', uid } = config.metadata;
   const masked = shownText(withoutSecretLooks(maskOf(caller)(text)));
-  const shown = endOf(plainText(masked, masked.length), hostLogBytes);
+  const shown = lastPart(plainText(masked, masked.length), hostLogBytes);
   const own = logSecretName(name);
   const before = await kube.get({ kind: secrets, namespace, name: own }, signal);
   if (before !== undefined && !isControlledBy(before, uid))

@@ -69,7 +69,7 @@ export async function runPod(
         const [seen] = view.objects;
         if (view.isSynced && seen === undefined) return { done: undefined };
         if (seen !== undefined && hasEnded(seen)) return { done: seen };
-        return { status: gapIn(view) ?? statusOf(seen) };
+        return { status: gapIn(view) ?? podStatus(seen) };
       },
       { watch: followed.watch, within },
     );
@@ -84,7 +84,7 @@ export async function runPod(
 }
 
 /** The obstacle of a pod: the first container that waits. */
-function statusOf(pod: KubeObject | undefined): string {
+function podStatus(pod: KubeObject | undefined): string {
   if (pod === undefined) return 'it is not listed yet';
   for (const list of ['initContainerStatuses', 'containerStatuses'])
     for (const container of listAt(pod, 'status', list) as readonly KubeObject[]) {

@@ -11,7 +11,7 @@ import {
 import { controllerApp, eventNamespace } from './stores.ts';
 
 const name = controllerApp;
-const follow = ['list', 'watch'] as const;
+const listAndWatch = ['list', 'watch'] as const;
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
 /**
@@ -20,7 +20,7 @@ const machineConfiguration = 'machineconfiguration.openshift.io';
  */
 export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   '': [
-    rule('', ['nodes'], [['get', ...follow, 'patch']]),
+    rule('', ['nodes'], [['get', ...listAndWatch, 'patch']]),
     // The pods of a node that is drained, and of etcd.
     rule('', ['pods'], [['list']]),
     rule('', ['pods/eviction'], [['create']]),
@@ -28,7 +28,7 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
     rule(
       machineConfiguration,
       ['machineconfigpools', 'machineosconfigs', 'machineosbuilds'],
-      [follow],
+      [listAndWatch],
     ),
     rule('operator.openshift.io', ['etcds'], [['get'], etcdCluster.name]),
     // Its pod has a fixed user.
@@ -36,10 +36,10 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
   ],
   [operatorNamespace]: [
     rule('', ['pods'], [['watch']]),
-    rule('apps', ['deployments'], [['get', ...follow]]),
+    rule('apps', ['deployments'], [['get', ...listAndWatch]]),
     rule('coordination.k8s.io', ['leases'], [['create']]),
     rule('coordination.k8s.io', ['leases'], [['get', 'update'], nodeControllerLease]),
-    rule('coordination.k8s.io', ['leases'], [['get', ...follow], ...operatorPrograms]),
+    rule('coordination.k8s.io', ['leases'], [['get', ...listAndWatch], ...operatorPrograms]),
   ],
   [eventNamespace]: [rule('', ['events'], [['create']])],
 };

@@ -15,11 +15,11 @@ import { namesOf } from '../manifests/bootstrap-manifests.ts';
 /** Final conditions of a build (CRD of MachineOSBuild): a finished build accepts no others. */
 const ends = ['Failed', 'Interrupted', 'Succeeded'] as const;
 
-const endOf = (build: KubeObject) =>
+const buildEnd = (build: KubeObject) =>
   ends.find((type) => conditionOf(build, type).status === 'True');
 
 /** Whether a build accepts no other conditions. */
-export const isFinishedBuild = (build: KubeObject): boolean => endOf(build) !== undefined;
+export const isFinishedBuild = (build: KubeObject): boolean => buildEnd(build) !== undefined;
 
 /**
  * The reason why an existing MachineOSBuild of the right name cannot be used for the hand-over;
@@ -34,7 +34,7 @@ export function buildProblem(
   if (!isDeepStrictEqual(partOf(found, 'spec'), wanted.spec)) {
     return `its spec is ${JSON.stringify(partOf(found, 'spec'))}`;
   }
-  const end = endOf(found);
+  const end = buildEnd(found);
   const built = textAt(found, 'status', 'digestedImagePushSpec');
   if (end === undefined || (end === 'Succeeded' && built === image)) return undefined;
   return `it has ${end}${built === '' ? '' : ` with image ${built}`}`;

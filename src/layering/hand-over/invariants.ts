@@ -126,7 +126,7 @@ function invariantsOf(snapshot: PoolSnapshot, { image, rendered }: ExpectedPoolS
       'the pool is idle: updated, not degraded, and no build runs',
       [
         ...restingConditions.map(([type, expected]) =>
-          is(`pool ${type}`, expected, statusOf(pool, type)),
+          is(`pool ${type}`, expected, poolCondition(pool, type)),
         ),
         ...['updatedMachineCount', 'readyMachineCount'].map((count) =>
           is(`pool ${count}`, poolCount('machineCount'), poolCount(count)),
@@ -153,7 +153,7 @@ const restingConditions = [
 ] as const;
 
 /** A pool without any build has no condition `ImageBuildDegraded`. */
-function statusOf(pool: KubeObject | undefined, type: string): string {
+function poolCondition(pool: KubeObject | undefined, type: string): string {
   const { status } = conditionOf(pool, type);
   return type === 'ImageBuildDegraded' && status === '' && pool !== undefined ? 'False' : status;
 }

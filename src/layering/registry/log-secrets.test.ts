@@ -1,18 +1,18 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { credentialsIn, endOf, machineConfigShape, withoutSecretLooks } from './log-secrets.ts';
+import { credentialsIn, lastPart, machineConfigShape, withoutSecretLooks } from './log-secrets.ts';
 
 const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
-describe('endOf', () => {
+describe('lastPart', () => {
   it.each([
     ['a text within the limit', 'one\ntwo\n', 100, 'one\ntwo\n'],
     ['whole lines', 'one\ntwo\nthree\n', 8, '(earlier lines are left out)\nthree\n'],
     ['the end of one long line', 'abcdef', 3, '(earlier lines are left out)\ndef'],
     ['no text with a limit of 0', 'abc', 0, '(earlier lines are left out)\n'],
   ])('keeps %s', (...[, text, most, kept]) => {
-    expect(endOf(text, most)).toBe(kept);
+    expect(lastPart(text, most)).toBe(kept);
   });
 });
 

@@ -24,7 +24,7 @@ export const longestBundle = 16 * 2 ** 20;
 const leftOut = '(earlier lines are left out)\n';
 
 /** The last characters of a text, in complete lines. */
-export function endOf(text: string, most: number): string {
+export function lastPart(text: string, most: number): string {
   if (text.length <= most) return text;
   const cut = text.slice(text.length - most);
   return `${leftOut}${cut.slice(cut.indexOf('\n') + 1)}`;

@@ -27,14 +27,14 @@ export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin 
   const named = textAt(osConfig, 'status', 'machineOSBuild', 'name');
   const same = builds
     .filter((build) => imageOf(build) === image)
-    .sort((a, b) => (endOf(a) < endOf(b) ? -1 : 1));
+    .sort((a, b) => (buildEndTime(a) < buildEndTime(b) ? -1 : 1));
   const build = same.find(({ metadata }) => metadata.name === named) ?? same.at(-1);
   const first = same[0];
   return {
     build: build?.metadata.name ?? '',
     rendered: textAt(build, 'spec', 'machineConfig', 'name'),
     isOfInstallation: build?.metadata.labels?.[buildKeys.preBuiltImage] === 'true',
-    builtAt: endOf(build),
+    builtAt: buildEndTime(build),
     reusedFrom: first === build ? '' : (first?.metadata.name ?? ''),
     generation: countAt(osConfig, 'status', 'observedGeneration'),
   };
@@ -44,7 +44,7 @@ export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin 
 export const imageOf = (build: KubeObject | undefined): string =>
   textAt(build, 'status', 'digestedImagePushSpec');
 
-const endOf = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
+const buildEndTime = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
 
 /** A build that has not produced the desired image of the pool. */
 export interface UnfinishedBuild {

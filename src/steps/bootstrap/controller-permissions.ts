@@ -2,7 +2,7 @@ import { gatheringPodName, leftName } from '../../cluster/controller.ts';
 import { kubeletSigners } from '../../cluster/csr/read-request.ts';
 import { type PolicyRule, rule } from '../../layering/manifests/service-account.ts';
 
-const follow = ['list', 'watch'] as const;
+const listAndWatch = ['list', 'watch'] as const;
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
 /**
@@ -16,29 +16,29 @@ const hostConstraints = [
 
 /** The permissions of the controller in the whole cluster; a test uses each of them. */
 export const controllerRules: readonly PolicyRule[] = [
-  rule('', ['nodes'], [['get', ...follow, 'patch']]),
-  rule('', ['configmaps'], [['get', ...follow]]),
-  rule('', ['pods'], [follow]),
+  rule('', ['nodes'], [['get', ...listAndWatch, 'patch']]),
+  rule('', ['configmaps'], [['get', ...listAndWatch]]),
+  rule('', ['pods'], [listAndWatch]),
   rule('', ['pods/log'], [['get']]),
-  rule('certificates.k8s.io', ['certificatesigningrequests'], [['get', ...follow]]),
+  rule('certificates.k8s.io', ['certificatesigningrequests'], [['get', ...listAndWatch]]),
   rule('certificates.k8s.io', ['certificatesigningrequests/approval'], [['update']]),
   rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),
-  rule('config.openshift.io', ['clusteroperators', 'clusterversions'], [follow]),
+  rule('config.openshift.io', ['clusteroperators', 'clusterversions'], [listAndWatch]),
   rule('config.openshift.io', ['proxies'], [['get'], 'cluster']),
   // Objects that a controller left when it was killed during a must-gather.
   rule('rbac.authorization.k8s.io', ['clusterrolebindings'], [['delete'], gatheringPodName]),
   rule(machineConfiguration, ['machineconfigpools'], [['get', 'patch']]),
   // Objects that the bootstrap host left: the etcd override, and paused pools.
-  rule('operator.openshift.io', ['etcds'], [['get', ...follow]]),
+  rule('operator.openshift.io', ['etcds'], [['get', ...listAndWatch]]),
   rule('operator.openshift.io', ['etcds'], [['patch'], 'cluster']),
   rule(machineConfiguration, ['machineosconfigs'], [['get']]),
-  rule('metal3.io', ['baremetalhosts'], [[...follow, 'patch']]),
+  rule('metal3.io', ['baremetalhosts'], [[...listAndWatch, 'patch']]),
   rule('metal3.io', ['baremetalhosts/status'], [['patch']]),
   rule('metal3.io', ['provisionings'], [['get']]),
-  rule('machine.openshift.io', ['machines'], [follow]),
-  rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [follow]),
-  rule('operators.coreos.com', ['installplans'], [[...follow, 'delete']]),
-  rule('batch', ['jobs'], [[...follow, 'delete']]),
+  rule('machine.openshift.io', ['machines'], [listAndWatch]),
+  rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [listAndWatch]),
+  rule('operators.coreos.com', ['installplans'], [[...listAndWatch, 'delete']]),
+  rule('batch', ['jobs'], [[...listAndWatch, 'delete']]),
   // The pod of the controller uses the network of its node and mounts its files.
   rule('security.openshift.io', ['securitycontextconstraints'], [['use'], ...hostConstraints]),
 ];
@@ -50,7 +50,7 @@ export const controllerNamespaceRules: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], [['get', 'create', 'update']]),
 ];
 
-const read = ['get', ...follow] as const;
+const read = ['get', ...listAndWatch] as const;
 
 /**
  * The permissions of assisted-installer-controller (assisted-installer,
@@ -69,7 +69,7 @@ export const foreignRules: readonly PolicyRule[] = [
   rule('batch', ['jobs'], [['get', 'list', 'delete']]),
   rule('authentication.k8s.io', ['tokenreviews'], [['create']]),
   rule('authorization.k8s.io', ['subjectaccessreviews'], [['create']]),
-  rule('config.openshift.io', ['clusteroperators'], [['get', 'create', ...follow]]),
+  rule('config.openshift.io', ['clusteroperators'], [['get', 'create', ...listAndWatch]]),
   rule('config.openshift.io', ['clusteroperators/status'], [['update'], 'machine-approver']),
   rule('config.openshift.io', ['proxies', 'clusterversions'], [['get', 'list']]),
   rule('operator.openshift.io', ['etcds', 'ingresscontrollers'], [['patch']]),

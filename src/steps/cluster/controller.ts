@@ -48,7 +48,7 @@ export const waitForController = step({
         return { done: true };
       }
       const obstacle = controllerObstacle(controllers);
-      return { status: gapIn(view) ?? obstacle ?? statusOf(view.objects) };
+      return { status: gapIn(view) ?? obstacle ?? missingEvents(view.objects) };
     };
     await until('the controller is ready', poll, {
       watch: combineWatches(followedEvents.watch, followedPods.watch),
@@ -88,7 +88,7 @@ function noteOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[])
  * The missing conditions, for people. A growing number of events is not progress: a crashing pod
  * creates more of them.
  */
-function statusOf(objects: readonly KubeObject[]): string {
+function missingEvents(objects: readonly KubeObject[]): string {
   if (objects.length === 0) return `no event in ${controllerNamespace} yet`;
   return `events in ${controllerNamespace}, but no AssistedControllerIsReady yet`;
 }

@@ -6,7 +6,7 @@ import { secretTexts } from '../../layering/registry/credentials.ts';
 import {
   bundleFolder,
   credentialsIn,
-  endOf,
+  lastPart,
   folderThatIsSent,
   isLongEnough,
   longestBundle,
@@ -143,7 +143,7 @@ export function openBundle(
         if (!found.isAbsent) index.push(`${name}: ${found.missing}`);
         return;
       }
-      const text = endOf(found.text, Math.min(row.mostBytes, room));
+      const text = lastPart(found.text, Math.min(row.mostBytes, room));
       room = Math.max(0, room - text.length);
       try {
         await write(name, text);

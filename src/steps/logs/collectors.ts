@@ -28,7 +28,7 @@ import {
   renderedFolder,
   serveUnit,
 } from '../../layering/manifests/bootstrap-files.ts';
-import { endOf, isRendered, machineConfigShape } from '../../layering/registry/log-secrets.ts';
+import { lastPart, isRendered, machineConfigShape } from '../../layering/registry/log-secrets.ts';
 import { registryContainer, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { packArchive } from '../../lib/archive.ts';
 import { type Millis, renderDuration, seconds } from '../../model/duration.ts';
@@ -323,7 +323,7 @@ export async function collect(row: Collector, reach: LogReach, hide: Hide): Prom
     const { text: whole, size } =
       typeof found === 'string' ? { text: found, size: Buffer.byteLength(found) } : found;
     // Twice the kept length is masked, so that the cut does not split a secret of several lines.
-    const text = endOf(hide(endOf(whole, 2 * mostBytes)), mostBytes);
+    const text = lastPart(hide(lastPart(whole, 2 * mostBytes)), mostBytes);
     return { text, bytes: Buffer.byteLength(text), size };
   } catch (thrown) {
     return { missing: hide(asAgentError(thrown).message), isAbsent: false };
