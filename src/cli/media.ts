@@ -17,7 +17,7 @@ import { minutes } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import { imageFailure } from '../steps/image/failures.ts';
 import { scriptProblem } from '../steps/image/hooks.ts';
-import { badAuthorities } from '../steps/host/registries.ts';
+import { badAuthorities } from '../steps/host/failures.ts';
 import { renderFindings, withRefusals } from './config.ts';
 import {
   disksOf,

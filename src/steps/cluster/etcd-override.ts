@@ -18,7 +18,7 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { givenVersion, leavesRecord } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
-import { etcdFailure } from './wait-for-etcd.ts';
+import { clusterFailure } from './failures.ts';
 import { followedOne, longestWait, combineWatches } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 
@@ -92,11 +92,13 @@ async function override(
   if (kept !== undefined && isOverridden(kept) && recordedBefore(kept) !== undefined)
     return { done: true };
   const what = 'etcd/cluster has no override after it was patched';
-  throw etcdFailure('cluster.etcd-not-overridden', what, { context: { object: 'etcd/cluster' } });
+  throw clusterFailure('cluster.etcd-not-overridden', what, {
+    context: { object: 'etcd/cluster' },
+  });
 }
 
 const notRestored = (message: string): Error =>
-  etcdFailure('cluster.etcd-not-restored', message, { context: { object: 'etcd/cluster' } });
+  clusterFailure('cluster.etcd-not-restored', message, { context: { object: 'etcd/cluster' } });
 
 /**
  * Restores the value that the annotation on etcd/cluster records, even if another client has

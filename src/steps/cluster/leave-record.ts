@@ -10,14 +10,9 @@ import type { InventoryHost } from '../../ports/inventory.ts';
 import { leavesRecord } from '../conditions.ts';
 import { readHostname, unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
+import { clusterFailure } from './failures.ts';
 import { askBriefly } from './inventory-hosts.ts';
-import {
-  type LeftHost,
-  type LeftRecord,
-  recordFailure,
-  recordObject,
-  recordRef,
-} from './left-record.ts';
+import { type LeftHost, type LeftRecord, recordObject, recordRef } from './left-record.ts';
 
 type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 
@@ -103,7 +98,7 @@ async function putRecord(
   }
   const left = await kube.get(recordRef, signal);
   if (left !== undefined && isContained(object, left)) return;
-  throw recordFailure(
+  throw clusterFailure(
     'cluster.record-not-left',
     `ConfigMap ${recordRef.name} is ${left === undefined ? 'not there' : 'not as it was sent'}`,
   );
@@ -122,7 +117,7 @@ async function ownNode(scope: LeaveScope): Promise<Omit<LeftRecord, 'isEtcdOverr
   const named = known?.name ?? '';
   const name = (named === '' ? await readHostname(scope) : named).toLowerCase();
   if (name === '') {
-    throw recordFailure('cluster.record-not-left', 'the name of this host is unknown', {
+    throw clusterFailure('cluster.record-not-left', 'the name of this host is unknown', {
       hint: 'set the host name in the inventory service, or by DHCP or DNS',
     });
   }

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { controllerNamespace, leftName } from '../../cluster/controller.ts';
 import { configMaps } from '../../kube/kinds.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import { clusterFailure } from './failures.ts';
 
 /** The ConfigMap with the record: the host that left for the cluster, and the work that remains. */
 export const recordRef: KubeRef = {
@@ -11,23 +11,6 @@ export const recordRef: KubeRef = {
   name: leftName,
   namespace: controllerNamespace,
 };
-
-/** Failures of the record. */
-export const recordFailures = {
-  'cluster.bad-record': {
-    kind: 'cluster',
-    title: 'The record of the bootstrap host in the cluster cannot be read',
-    hint: 'check ConfigMap assisted-installer/bootwright-bootstrap-host; delete it once the host has joined',
-  },
-  'cluster.record-not-left': {
-    kind: 'cluster',
-    title: 'The record of the bootstrap host in the cluster differs from what was sent',
-    hint: 'delete ConfigMap assisted-installer/bootwright-bootstrap-host, and run the same "podman run" line again',
-  },
-} as const satisfies FailureTable;
-
-/** Builds an error about the record. */
-export const recordFailure = failuresOf(recordFailures);
 
 /** A host of the cluster as the service had it when the bootstrap host left. */
 const LeftHost = z.strictObject({
@@ -107,7 +90,7 @@ export function readRecord(configMap: KubeObject): LeftRecord {
     },
   );
   if (record.success) return record.data;
-  throw recordFailure(
+  throw clusterFailure(
     'cluster.bad-record',
     `ConfigMap ${controllerNamespace}/${leftName} does not hold a record of format ${format}`,
   );

@@ -1,6 +1,5 @@
 import { silently, untilOf, type PollResult, type Watch } from '../../engine/wait.ts';
 import { minutes, seconds, unlimited } from '../../model/duration.ts';
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait, combineWatches } from './kube-watch.ts';
@@ -16,17 +15,7 @@ import {
   unitTexts,
   unitWatch,
 } from '../host/systemd-unit.ts';
-
-/** Failures of the temporary control plane. */
-export const bootkubeFailures = {
-  'cluster.bootkube-failed': {
-    kind: 'cluster',
-    title: 'The temporary control plane failed, and systemd does not start bootkube again',
-    hint: 'read the log on the bootstrap host: journalctl -u bootkube.service -u kubelet.service; then boot the live medium again, which installs from the beginning',
-  },
-} as const satisfies FailureTable;
-
-const bootkubeFailure = failuresOf(bootkubeFailures);
+import { clusterFailure } from './failures.ts';
 
 const unit = 'bootkube.service';
 const directory = '/opt/openshift';
@@ -84,7 +73,7 @@ function pollOf({ host, note }: StepScope<'host'>) {
       return { status, failed };
     }
     const { message, context } = await describeGivenUp(host, { unit, ...properties }, signal);
-    throw bootkubeFailure('cluster.bootkube-failed', message, { context });
+    throw clusterFailure('cluster.bootkube-failed', message, { context });
   };
 }
 

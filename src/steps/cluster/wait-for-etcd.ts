@@ -4,7 +4,6 @@ import { fact } from '../../engine/fact.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { noteFailed } from '../../engine/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
 import { followedOne, longestWait, untilSeen } from './kube-watch.ts';
@@ -19,28 +18,7 @@ import {
   unitWatch,
 } from '../host/systemd-unit.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-
-/** Failures of etcd in the new cluster. */
-export const etcdFailures = {
-  'cluster.etcd-not-overridden': {
-    kind: 'cluster',
-    title: 'The etcd operator did not keep the override',
-    hint: 'check who else writes etcd/cluster: oc get etcd cluster -o yaml --show-managed-fields',
-  },
-  'cluster.etcd-not-restored': {
-    kind: 'cluster',
-    title: 'The override of the etcd operator could not be removed',
-    hint: 'check who else writes etcd/cluster: oc get etcd cluster -o yaml --show-managed-fields',
-  },
-  'cluster.etcd-bootstrap-failed': {
-    kind: 'cluster',
-    title: 'The bootstrap of the cluster did not complete',
-    hint: 'read the log on the bootstrap host: journalctl -u progress.service -u bootkube.service',
-  },
-} as const satisfies FailureTable;
-
-/** Builds an error about etcd. */
-export const etcdFailure = failuresOf(etcdFailures);
+import { clusterFailure } from './failures.ts';
 
 const EtcdHandoverSchema = z.strictObject({
   /** The removal was observed; otherwise it is only likely. */
@@ -87,7 +65,7 @@ function pollOf({ host }: StepScope<'host'>): (signal: AbortSignal) => Promise<P
     if (properties.state === 'inactive') return { done: true };
     if (!isGivenUp(properties)) return { status: text(properties) };
     const { message, context } = await describeGivenUp(host, { unit, ...properties }, signal);
-    throw etcdFailure('cluster.etcd-bootstrap-failed', message, { context });
+    throw clusterFailure('cluster.etcd-bootstrap-failed', message, { context });
   };
 }
 

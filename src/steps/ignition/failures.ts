@@ -1,6 +1,9 @@
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 
-/** Failures of fetching an Ignition config; `src/ignition` has the failures of its content. */
+/**
+ * Failures of fetching an Ignition config, and of the registry settings that it gets;
+ * `src/ignition` has the failures of its content.
+ */
 export const ignitionSourceFailures = {
   'ignition.not-configured': {
     kind: 'input',

@@ -1,6 +1,6 @@
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 
-/** Failures of choosing, fetching and writing the operating system. */
+/** Failures of choosing, fetching and writing the operating system, and of the hooks around it. */
 export const imageFailures = {
   'image.not-configured': {
     kind: 'input',
@@ -177,6 +177,21 @@ export const imageFailures = {
     kind: 'limit',
     title: 'Writing the image made no progress',
     hint: 'check the disk and the network of the host, then run the same "podman run" line again',
+  },
+  'hook.not-executable': {
+    kind: 'input',
+    title: 'A hook is not an executable file on the host',
+    hint: 'check hooks.before and hooks.after: paths on the host, not in the container, with mode 0755, and for a script a program of the live system behind #!',
+  },
+  'hook.failed': {
+    kind: 'host',
+    title: 'A hook of the installation failed',
+    hint: 'read what the hook printed in the log, correct it, then run the same "podman run" line again',
+  },
+  'hook.timed-out': {
+    kind: 'limit',
+    title: 'A hook of the installation timed out',
+    hint: 'check what the hook waits for, or raise hooks.minutes',
   },
 } as const satisfies FailureTable;
 

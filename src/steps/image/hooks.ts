@@ -5,33 +5,13 @@ import { ifGiven, type NeedValues } from '../../engine/fact.ts';
 import { proxyEnv } from '../../lib/proxies.ts';
 import { shownText, shownUrl } from '../../lib/shown-url.ts';
 import { hours, minutes } from '../../model/duration.ts';
-import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { AgentError } from '../../model/failure.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { bytesArgv, isTrue, readBytes } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage } from './facts.ts';
-
-/** Failures of the hooks: executables of the operator that run during an installation. */
-export const hookFailures = {
-  'hook.not-executable': {
-    kind: 'input',
-    title: 'A hook is not an executable file on the host',
-    hint: 'check hooks.before and hooks.after: paths on the host, not in the container, with mode 0755, and for a script a program of the live system behind #!',
-  },
-  'hook.failed': {
-    kind: 'host',
-    title: 'A hook of the installation failed',
-    hint: 'read what the hook printed in the log, correct it, then run the same "podman run" line again',
-  },
-  'hook.timed-out': {
-    kind: 'limit',
-    title: 'A hook of the installation timed out',
-    hint: 'check what the hook waits for, or raise hooks.minutes',
-  },
-} as const satisfies FailureTable;
-
-const hookFailure = failuresOf(hookFailures);
+import { imageFailure } from './failures.ts';
 
 type Hook = 'before' | 'after';
 
@@ -62,7 +42,7 @@ export const checkHooks = step({
     for (const path of pathsOf(scope.config)) {
       const problem = await problemOf(scope, path);
       if (problem === undefined) continue;
-      throw hookFailure('hook.not-executable', `${path} ${problem}`, { context: { path } });
+      throw imageFailure('hook.not-executable', `${path} ${problem}`, { context: { path } });
     }
   },
 });
@@ -168,7 +148,7 @@ async function runHook(
     if (!(error instanceof AgentError)) throw error;
     const code = error.code === 'command.timed-out' ? 'hook.timed-out' : 'hook.failed';
     const context = { hook, path };
-    throw hookFailure(code, `hooks.${hook}: ${shownText(error.message)}`, {
+    throw imageFailure(code, `hooks.${hook}: ${shownText(error.message)}`, {
       context,
       cause: error,
     });
