@@ -7,9 +7,13 @@ import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts'
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
 import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
-import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
+import {
+  controllerLogFile,
+  controllerToken,
+  clusterProxies,
+  clusterProxyRef,
+} from '../cluster/controller.ts';
 import { trimObject } from '../controllers/trim-object.ts';
-import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
 import { certificateSigningRequests, nodes } from '../kube/kinds.ts';
 import { readControllerSettings, renewedToken } from '../config/controller.ts';
 import type { Environment } from '../config/environment.ts';

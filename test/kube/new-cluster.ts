@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { KubeClient } from '../../mocks/kube/client.ts';
-import { clusterProxyRef } from '../../src/cluster/cluster-proxy.ts';
+import { clusterProxyRef } from '../../src/cluster/controller.ts';
 import {
   bareMetalHosts,
   clusterOperators,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { jobs, pods, serviceAccounts } from '../../kube/kinds.ts';
 import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
-import { installerMask } from './installer-mask.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
@@ -16,6 +15,7 @@ import {
   type InstallerRun,
   installerRuns,
   type InstallInputs,
+  installerMask,
 } from './installer.ts';
 import { beginOf, ownerOf } from './machines.ts';
 import type { Pass } from './pass.ts';

@@ -1,7 +1,13 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, countAt, partOf, textAt, ownersOf } from '../../kube/object.ts';
+import {
+  annotationOf,
+  countAt,
+  partOf,
+  textAt,
+  ownersOf,
+  isSelectedBy,
+} from '../../kube/object.ts';
 import { nodeKeys } from '../api/node-keys.ts';
-import { isSelectedBy } from '../../kube/selector.ts';
 
 /** The unanswered request of a node, `drain-CONFIG` or `uncordon-CONFIG`; empty without one. */
 export const requestOf = (node: KubeObject): string => {

@@ -5,14 +5,14 @@ import {
   invokerRef,
 } from '../../cluster/install-config.ts';
 import { nodes } from '../../kube/kinds.ts';
-import { readinessOf } from '../../cluster/node.ts';
 import {
+  readinessOf,
   clusterHasCredentials,
   mayNeedUntaint,
   removesCloudTaint,
   serviceHasCredentials,
   untaintPatch,
-} from '../../cluster/taint.ts';
+} from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryCluster } from '../../ports/inventory.ts';

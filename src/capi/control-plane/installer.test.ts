@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { installerMask } from './installer-mask.ts';
+import { installerMask } from './installer.ts';
 
 const auth = 'dXNlcjpwYXNzd29yZA==';
 
