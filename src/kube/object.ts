@@ -55,6 +55,12 @@ export function conditionOf(object: KubeObject | undefined, type: string) {
   };
 }
 
+/** The statuses of all containers of a pod, those of its init containers first. */
+export const containerStatuses = (pod: KubeObject): readonly KubeObject[] =>
+  ['initContainerStatuses', 'containerStatuses'].flatMap(
+    (list) => listAt(pod, 'status', list) as readonly KubeObject[],
+  );
+
 /**
  * A merge patch that the API server refuses if the object has changed since it was read, or was
  * replaced by another of its name.

@@ -129,7 +129,10 @@ export async function withRetry<T>(
           const { verdict } = error;
           last = verdict.failure;
           const failure = counted(last);
-          const delay = delayFor(verdict, attempts - 1, random);
+          const delay = Math.max(
+            pauseBefore(attempts - 1, random),
+            Math.min(verdict.notBefore ?? 0, longestAskedFor),
+          );
           const waited = elapsed();
           if (attempts > retries(verdict.retries) || waited + delay >= limit) throw failure;
           onRetry?.({ what, failure, attempt: attempts, delay });
@@ -150,9 +153,6 @@ export async function withRetry<T>(
     throw error;
   }
 }
-
-const delayFor = (verdict: Verdict, index: number, random: Random): Millis =>
-  Math.max(pauseBefore(index, random), Math.min(verdict.notBefore ?? 0, longestAskedFor));
 
 /** The time in a Retry-After header, which has seconds or a date. */
 export function retryAfter(header: string | undefined, now: number): Millis | undefined {

@@ -24,7 +24,11 @@ import type { MachineRole } from './ignition.ts';
  * its namespace.
  */
 export const bootstrapStores = (ports: Pick<Ports, 'kube' | 'clock'>, namespace?: string) => ({
-  configs: informer(ports, { kind: bootstrapConfigs, namespace }, { uid: (one) => [uidOf(one)] }),
+  configs: informer(
+    ports,
+    { kind: bootstrapConfigs, namespace },
+    { uid: (one) => [one.metadata.uid ?? ''] },
+  ),
   /** Indexed by their Cluster. */
   machines: informer(
     ports,
@@ -42,8 +46,6 @@ export const bootstrapStores = (ports: Pick<Ports, 'kube' | 'clock'>, namespace?
 });
 
 export type BootstrapStores = ReturnType<typeof bootstrapStores>;
-
-const uidOf = ({ metadata }: KubeObject): string => metadata.uid ?? '';
 
 /** Keys of the Secret with the token of an agent. */
 export const tokenKeys = { token: 'token', hash: 'sha256' } as const;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { jobs, pods, serviceAccounts } from '../../kube/kinds.ts';
-import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
+import { conditionOf, containerStatuses, partOf, textAt } from '../../kube/object.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
@@ -108,11 +108,7 @@ async function existingJob(
 
 /** The last message of a Job's containers; a failed container comes before all others. */
 function lastWords(all: readonly KubeObject[]): string {
-  const statuses = all.flatMap((pod) =>
-    ['initContainerStatuses', 'containerStatuses'].flatMap(
-      (list) => listAt(pod, 'status', list) as readonly KubeObject[],
-    ),
-  );
+  const statuses = all.flatMap(containerStatuses);
   const failed = statuses
     .filter((one) => (partOf(one, 'state', 'terminated', 'exitCode') ?? 0) !== 0)
     .map((one) => textAt(one, 'state', 'terminated', 'message'));

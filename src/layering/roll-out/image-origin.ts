@@ -1,5 +1,11 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, countAt, listAt, textAt } from '../../kube/object.ts';
+import {
+  annotationOf,
+  conditionOf,
+  containerStatuses,
+  countAt,
+  textAt,
+} from '../../kube/object.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';
@@ -94,10 +100,7 @@ const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): boolean =>
 
 function podText(pod: KubeObject | undefined): string {
   if (pod === undefined) return '';
-  const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap(
-    (list) => listAt(pod, 'status', list) as readonly KubeObject[],
-  );
-  const why = statuses
+  const why = containerStatuses(pod)
     .map((one) => textAt(one, 'state', 'waiting', 'reason'))
     .find((one) => one !== '');
   return `${pod.metadata.name}: ${textAt(pod, 'status', 'phase')}${why === undefined ? '' : `, ${why}`}`;

@@ -15,9 +15,6 @@ import { imageFailure } from './failures.ts';
 
 type Hook = 'before' | 'after';
 
-const isSet = (hook: Hook) =>
-  condition<Config>(`hooks.${hook} is set`, ({ hooks }) => hooks[hook] !== '');
-
 const pathsOf = ({ hooks }: Config): readonly string[] =>
   [hooks.before, hooks.after].filter((path) => path !== '');
 
@@ -92,7 +89,7 @@ const hookStep = (hook: Hook) =>
   ({
     uses: ['host', 'clock'],
     needs,
-    when: isSet(hook),
+    when: condition<Config>(`hooks.${hook} is set`, ({ hooks }) => hooks[hook] !== ''),
     // Longer than any limit of hooks.minutes; that limit applies to the command.
     limit: hours(24) + minutes(5),
     explain: ({ hooks }: Config) =>

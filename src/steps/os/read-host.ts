@@ -260,6 +260,14 @@ export const linkAuthArgvs = [
   ['ln', '-sfn', kubeletAuthFile, ostreeAuthFiles[0]],
 ] as const;
 
+/** Shows the lines of a command as the progress of its step. */
+export const showLines =
+  (progress: CommandScope['progress']) =>
+  (line: string): void => {
+    const info = line.trim().slice(0, 200);
+    if (info !== '') progress({ info });
+  };
+
 /** Runs commands that change the host, in sequence; their output is the step's progress. */
 export async function runCommands(
   { host, signal, progress }: Pick<CommandScope, 'host' | 'signal' | 'progress'>,
@@ -267,13 +275,7 @@ export async function runCommands(
   longest: Millis = minutes(15),
 ): Promise<void> {
   for (const argv of argvs) {
-    await host.exec(argv, {
-      signal,
-      limit: longest,
-      onLine: (line) => {
-        if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
-      },
-    });
+    await host.exec(argv, { signal, limit: longest, onLine: showLines(progress) });
   }
 }
 

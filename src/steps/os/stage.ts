@@ -31,6 +31,7 @@ import {
   readOwnArguments,
   readStatus,
   runCommands,
+  showLines,
 } from './read-host.ts';
 import { checkBootRoom } from './room.ts';
 import type { ApplyPlan, CommandScope, DriverName, OsSnapshot } from './request.ts';
@@ -270,14 +271,7 @@ export async function runPull(
     await stopStalled(
       signal,
       (until) => waitForStall(scope, until),
-      (until) =>
-        host.exec(argv, {
-          signal: until,
-          limit: pullLimit,
-          onLine: (line) => {
-            if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
-          },
-        }),
+      (until) => host.exec(argv, { signal: until, limit: pullLimit, onLine: showLines(progress) }),
     );
   } catch (error) {
     const isStalled = asAgentError(error).code === 'os.pull-cut';
