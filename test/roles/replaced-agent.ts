@@ -124,7 +124,7 @@ export const addedCommands: readonly { readonly argv: RegExp; readonly row: stri
   { argv: /^uname -m$/, row: 'the architecture of the binary decides' },
   { argv: /^efibootmgr -v$/, row: 'boot order is set and believed' },
   {
-    argv: /^(mkdir|mount|sh|install|umount) .*\/mnt\/bootwright-root\b/,
+    argv: /^(mkdir|mount|fsfreeze|install|umount) .*\/mnt\/bootwright-root\b/,
     row: 'what the service did not take',
   },
 ];

@@ -20,7 +20,7 @@ function writtenHost(children = disk.children): FakeHost {
   const host = fakeHost()
     .on(['lsblk', rest])
     .prints(lsblkOutput({ ...disk, children }));
-  for (const program of ['mkdir', 'mount', 'umount', 'sh', 'install']) {
+  for (const program of ['mkdir', 'mount', 'umount', 'fsfreeze', 'install']) {
     host.on([program, rest]).succeeds();
   }
   return host.withFile(logFile, 'the log\n');
@@ -48,7 +48,7 @@ describe('finish/keep-unreported', () => {
     expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
       ['mkdir', '-p', '/mnt/bootwright-root'],
       ['mount', '/dev/sda4', '/mnt/bootwright-root'],
-      ['sh', '-c', 'fsfreeze --unfreeze /mnt/bootwright-root || true'],
+      ['fsfreeze', '--unfreeze', '/mnt/bootwright-root'],
       ['install', '--directory', '--mode=0700', kept],
       ['umount', '/mnt/bootwright-root'],
     ]);
@@ -97,7 +97,7 @@ describe('finish/keep-unreported', () => {
   });
 
   it.each([
-    ['a failed mount', writtenHost().on(['mount', rest]).fails(32), 0],
+    ['a failed mount', writtenHost().on(['mount', rest]).fails(32), 1],
     ['a disk without a root partition', writtenHost([]), 0],
     ['a full disk', writtenHost().on(['install', rest]).fails(1), 1],
   ])('continues after %s, and leaves nothing mounted', async (_, host, unmounts) => {

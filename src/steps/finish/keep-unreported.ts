@@ -4,8 +4,9 @@ import { minutes } from '../../model/duration.ts';
 import { knowsHost, writesDisk } from '../conditions.ts';
 import { findPartition } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { removeStaleMounts, unmountAtEnd } from '../disk/in-use.ts';
+import { removeStaleMounts } from '../disk/in-use.ts';
 import { readTarget } from '../disk/target.ts';
+import { diskMounts } from '../image/disk-mounts.ts';
 import { IronicAgent, rebootInfo } from './finish.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { LogUpload } from '../logs/logs.ts';
@@ -24,19 +25,6 @@ const keptFolder = `${rootMount}/bootwright`;
  */
 const longestLog = 8 * 1024 * 1024;
 
-const makeFolderArgv = ['install', '--directory', '--mode=0700', keptFolder] as const;
-
-/**
- * The commands before the files are written; the first mount may find the file system frozen by the
- * writer.
- */
-const mountArgvs = (partition: string): readonly (readonly string[])[] => [
-  ['mkdir', '-p', rootMount],
-  ['mount', partition, rootMount],
-  ['sh', '-c', `fsfreeze --unfreeze ${rootMount} || true`],
-  makeFolderArgv,
-];
-
 /**
  * Reports the reboot of this host, and saves on the written disk everything that the service has
  * not accepted: the live system and its logs end in a moment. The step neither delays nor fails the
@@ -52,7 +40,7 @@ export const keepUnreported = step({
   when: all(knowsHost, writesDisk),
   limit: minutes(10),
   explain: () => 'only where the service takes no report or no logs any more',
-  preview: () => callsOf('install', 'lsblk', 'mkdir', 'mount', 'sh', 'umount'),
+  preview: () => callsOf('fsfreeze', 'install', 'lsblk', 'mkdir', 'mount', 'umount'),
   run: async (scope, { disk, upload }) => {
     const { reports, signal, note } = scope;
     const { unanswered } = await reports.flush(signal);
@@ -98,10 +86,11 @@ async function keep(scope: KeepScope, target: TargetDisk, record: string): Promi
   const { host, signal, config } = scope;
   const disk = await readTarget(host, target, signal);
   await removeStaleMounts(scope, disk, [rootMount]);
-  for (const argv of mountArgvs(findPartition(disk, 'root').path)) {
-    await host.exec(argv, { signal, limit: minutes(2) });
-    if (argv[0] === 'mount') unmountAtEnd(scope, rootMount, minutes(1));
-  }
+  await host.exec(['mkdir', '-p', rootMount], { signal, limit: minutes(2) });
+  const mounts = diskMounts(scope);
+  await mounts.mount(findPartition(disk, 'root').path, rootMount);
+  const makeFolderArgv = ['install', '--directory', '--mode=0700', keptFolder];
+  await host.exec(makeFolderArgv, { signal, limit: minutes(2) });
   const log = await host
     .readText(config.log.file, signal)
     .catch((error: unknown) => asAgentError(error).message);
@@ -111,4 +100,5 @@ async function keep(scope: KeepScope, target: TargetDisk, record: string): Promi
   ] as const) {
     await host.writeFile(`${keptFolder}/${name}`, text, { signal, mode: 0o600 });
   }
+  await mounts.unmount(rootMount);
 }
