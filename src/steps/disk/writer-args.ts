@@ -1,6 +1,6 @@
 // The effects of the given coreos-installer arguments on the rest of an installation.
 import { isMap } from 'yaml';
-import { secretValues } from '../../lib/secret-values.ts';
+import { secretValues } from '../../lib/masker.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import { readWriterArgs, valueMistake, type WriterUse } from '../../settings/writer-args.ts';
 import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
