@@ -69,8 +69,8 @@ export const shownIn = (markdown: string): readonly Pick<Block, 'text' | 'line'>
     );
 
 /**
- * Whether a text matches a guide, line by line. A number stands for any number, a time for
- * any time, blanks for any blanks, `…` for any text; a line that is `…` alone stands for any lines.
+ * Whether a text matches a guide, line by line. A number stands for any number, a time for any
+ * time, blanks for any blanks, `…` for any text; a line that is `…` alone stands for any lines.
  */
 export function isShown(shown: string, printed: string): boolean {
   const pattern = shown.trimEnd().split('\n').map(linePattern).join('');

@@ -30,7 +30,8 @@ const clusterId = 'c1';
 const bucket = 'ignition';
 
 const file = (path: string, text: string): object => ({
-  ...{ path, overwrite: true },
+  path,
+  overwrite: true,
   contents: { source: `data:,${encodeURIComponent(text)}` },
 });
 const ignitionWith = (...files: readonly object[]): string =>

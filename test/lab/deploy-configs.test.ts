@@ -23,8 +23,8 @@ import { parseConfig } from '../../src/ignition/parse.ts';
 import { listen, openDoor, pair } from './network-site.ts';
 
 // The files of deploy/host/config for roles that no virtual machine starts with: each is the
-// configuration of a simulated host, in a network with the addresses that it names. Only the disk is
-// another one.
+// configuration of a simulated host, in a network with the addresses that it names. Only the disk
+// is another one.
 
 const configs = resolve(import.meta.dirname, '../../deploy/host/config');
 const seed = clusterSeed();

@@ -7,7 +7,7 @@ const proofPath = '/etc/lab-proof';
 const proofPathInVar = '/var/lib/lab-proof';
 const proofText = 'from-the-machine-config-server';
 
-/** On the second serial port, once Ignition has finished: the files and the user that it brought. */
+/** On the second serial port, once Ignition has finished: its files and its user. */
 export const proofLine = `IGNITION-APPLIED ${proofText} in-var core sudo`;
 
 const unit = `[Unit]

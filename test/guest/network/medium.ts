@@ -31,8 +31,8 @@ export interface MadeMedium {
 export const statusPort = 9110;
 
 /**
- * Makes the medium of a worker from a live ISO, with the configuration of `deploy`, and the disk, the
- * digest of the image, a keyfile and its status besides.
+ * Makes the medium of a worker from a live ISO, with the configuration of `deploy`, and the disk,
+ * the digest of the image, a keyfile and its status besides.
  */
 export async function makeMedium({ folder, imageSha256 }: NetworkSite): Promise<MadeMedium> {
   const at = (name: string): string => join(folder, name);

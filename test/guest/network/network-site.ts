@@ -26,7 +26,7 @@ import { emulated } from '../rig/live-guest.ts';
 
 const run = promisify(execFile);
 
-/** Addresses and names that the files of `deploy` have as examples, and the disk of the machines. */
+/** Addresses and names of the examples in the files of `deploy`, and the disk of the machines. */
 export const example = {
   subnet: '192.0.2',
   webServer: '192.0.2.10',
