@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { hostReport } from '../../test/support/lab-report.ts';
-import { hours } from '../../src/model/duration.ts';
 import { clusterSeed } from '../inventory/records.ts';
 import { inventoryStore } from '../inventory/store.ts';
 import { differencesOf, reportOfHost, serviceLines, spared, unsaid } from './make-report.ts';
@@ -55,30 +54,6 @@ describe('differencesOf', () => {
   ])('$name', ({ expected, seen, differences }) => {
     expect(differencesOf(scenario(expected), seen)).toEqual(differences);
   });
-});
-
-it('reports an unfinished wait with its duration', () => {
-  const wait = { sentence: '2 masters are ready', status: '1 of 2', since: 1000, limit: hours(1) };
-  const step = { step: 'a/b', title: 'b', since: 0, attempt: 1, lastWait: wait } as const;
-  const { waits } = reportOfHost(
-    {
-      plan: { name: 'm1', role: 'master' },
-      hostId: 'h',
-      outcome: 'stopped',
-      phase: '',
-      boots: 0,
-      endedAt: 5000,
-      events: [],
-      steps: {
-        'a/b': { ...step, state: 'stopped', until: 5000 },
-        'a/c': { ...step, step: 'a/c', state: 'finished', until: 5000 },
-      },
-      failure: undefined,
-    },
-    { host: () => undefined },
-    0,
-  );
-  expect(waits).toEqual(['was waiting until 2 masters are ready: 1 of 2, for 4 s of at most 1 h']);
 });
 
 it('takes the time of a host that rebooted from the end of its agent', () => {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { renderWait } from '../../src/engine/run-steps.ts';
 import { gatheredText } from '../cluster/gathering.ts';
 import { finalOf } from '../cluster/layering/verify.ts';
 import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
@@ -28,18 +27,13 @@ export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostRepo
 
 /** The report of any host, from its events and the service. */
 export function reportOfHost(
-  { plan, hostId, outcome = 'unfinished', boots, endedAt, events, steps, failure }: ShownHost,
+  { plan, hostId, outcome = 'unfinished', boots, endedAt, events, failure }: ShownHost,
   store: Pick<InventoryStore, 'host'>,
   startedAt: number,
 ): HostReport {
   const end = endedAt ?? Date.now();
-  const { stage = '', status, statusInfo } = store.host(hostId) ?? {};
+  const { stage = '' } = store.host(hostId) ?? {};
   const left = events.findLast(({ type }) => type === 'run.finished');
-  const waits = Object.values(steps).flatMap(({ lastWait, state, until = end }) =>
-    lastWait === undefined || state === 'finished'
-      ? []
-      : [renderWait(lastWait, until - lastWait.since, 'was waiting')],
-  );
   const count = (type: RunEvent['type'], step?: string): number =>
     events.filter((event) => event.type === type && (!('step' in event) || event.step === step))
       .length;
@@ -48,12 +42,10 @@ export function reportOfHost(
     role: plan.role,
     outcome,
     stage,
-    endedBecause: status === 'error' && failure === undefined ? statusInfo : undefined,
     boots,
     agentStarts: count('run.started'),
     seconds:
       Math.round(((outcome === 'rebooted' ? (left?.at ?? end) : end) - startedAt) / 10) / 100,
-    waits,
     writes: count('step.finished', 'image/write'),
     unknownCommands: [],
     failure,

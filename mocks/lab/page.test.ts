@@ -30,7 +30,6 @@ it('shows the command that reads the logs of a host, and that the API server has
         },
       ],
       logs: {
-        areKept: true,
         ofHost: (bundle) => `scripts/bootwright logs read ${bundle}`,
         ofController: 'tar -xzOf /tmp/c.tar.gz',
       },

@@ -1,5 +1,4 @@
 import type { ClusterRecord } from '../inventory/records.ts';
-import type { DayReport } from '../cluster/day-2/day-after.ts';
 
 /** File name of the newest upload of the controller's logs, in the folder of a run. */
 export const CONTROLLER_LOGS = 'controller-logs.tar.gz';
@@ -52,8 +51,6 @@ export interface HostReport {
   readonly outcome: HostOutcome;
   /** The last stage accepted by the service. */
   readonly stage: string;
-  /** The words of the service about a host whose installation it has ended. */
-  readonly endedBecause?: string | undefined;
   /** Number of boots from the host's disk. */
   readonly boots: number;
   /** The host's system, if operating systems are built: `stock`, or the image by digest. */
@@ -61,8 +58,6 @@ export interface HostReport {
   readonly agentStarts: number;
   /** Time of its end; of a host that failed, of its failure; of one that rebooted, of that. */
   readonly seconds: number;
-  /** Waits without an end: `was waiting until 2 masters are ready: 1 of 2, …`. */
-  readonly waits: readonly string[];
   /** Number of writes of the image to a disk. */
   readonly writes: number;
   /** Commands unknown to all stand-ins. */
@@ -102,12 +97,11 @@ export interface LabReport {
     readonly status: string;
     readonly info: string;
   }[];
-  /** Number of requests to the lab's inventory service. */
-  readonly requests?: number | undefined;
   /** Number of requests hit by a fault, to any server. */
   readonly faults: number;
   readonly layering?: LayeringReport | undefined;
-  readonly dayAfter?: DayReport | undefined;
+  /** Seconds of the day after its installation. */
+  readonly dayAfter?: number | undefined;
   readonly hosts: readonly HostReport[];
 }
 
@@ -129,7 +123,7 @@ export const isMissed = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): b
   ended.outcome === 'installed' && !isInstalled(ended);
 
 /** The operators that are at fault; others only wait for them. */
-export const degradedOf = ({ operators }: Pick<LabReport, 'operators'>): LabReport['operators'] =>
+const degradedOf = ({ operators }: Pick<LabReport, 'operators'>): LabReport['operators'] =>
   operators.filter(({ status }) => status === 'failed');
 
 /**
@@ -154,16 +148,12 @@ export interface FinishedRun {
   readonly hosts: readonly HostReport[];
   readonly differences: readonly string[];
   readonly inventory: {
-    readonly store: {
-      readonly cluster: () => Pick<ClusterRecord, 'status' | 'operators'>;
-    };
-    /** Requests to the lab's own service. */
-    readonly requests?: readonly unknown[];
+    readonly store: { readonly cluster: () => Pick<ClusterRecord, 'status' | 'operators'> };
   };
   /** Number of requests hit by a fault. */
   readonly faults?: number;
   readonly layering?: LayeringReport | undefined;
-  readonly dayAfter?: DayReport | undefined;
+  readonly dayAfter?: number | undefined;
 }
 
 /** The report of a run that has just ended. */
@@ -185,7 +175,6 @@ export function reportOf(run: FinishedRun): LabReport {
         status: state,
         info: statusInfo,
       })),
-    requests: inventory.requests?.length,
     faults,
     layering,
     dayAfter,

@@ -244,6 +244,6 @@ function finalReport(
     ],
     faults: inventory.faults.hits() + objects.faults.hits(),
     layering: layered && reportLayering(layered),
-    dayAfter: day?.report,
+    dayAfter: day?.seconds,
   });
 }

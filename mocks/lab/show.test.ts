@@ -29,14 +29,7 @@ const failure = {
 const failed: LabReport = {
   ...report,
   outcome: 'failed',
-  hosts: [
-    {
-      ...host,
-      outcome: 'failed',
-      failure,
-      waits: ['was waiting until 2 masters are ready: 1 of 2, for 4 s of at most 1 h'],
-    },
-  ],
+  hosts: [{ ...host, outcome: 'failed', failure }],
 };
 const missed: LabReport = {
   ...report,
@@ -52,7 +45,12 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     'a failed host',
     failed,
     '/tmp/run',
-    ['next: unmount it', 'next: scripts/bootwright logs read /tmp/run/m1/root/opt/b.tar.gz'],
+    [
+      'm1 (master) failed after 9.0 s, last stage: Done',
+      'disk.busy: in use',
+      'next: unmount it',
+      'logs: scripts/bootwright logs read /tmp/run/m1/root/opt/b.tar.gz',
+    ],
   ],
   [
     'a host whose files have been removed',
@@ -61,56 +59,25 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     ['logs: removed; scripts/lab --scenario made-up --keep keeps them'],
   ],
   [
+    'a stopped host',
+    { ...report, outcome: 'failed', hosts: [{ ...host, outcome: 'stopped', log: '/m1.log' }] },
+    '/tmp/run',
+    ['logs: scripts/bootwright logs read /m1.log'],
+  ],
+  [
     'a failed operator',
     missed,
     '/tmp/run',
     [
       'made-up: all hosts are nodes, but the installation failed: console is degraded (after 9.0 s)',
-      'operator console is degraded: no route',
-      'next: oc describe clusteroperator console',
-      'next: scripts/bootwright logs read /tmp/run/controller-logs.tar.gz',
+      'logs: scripts/bootwright logs read /tmp/run/controller-logs.tar.gz',
     ],
   ],
-])('the summary shows the next commands for %s', (_, ended, folder, expected) => {
+])('the summary shows the end and the logs of %s', (_, ended, folder, expected) => {
   const lines = summaryOf(ended, folder)
     .split('\n')
     .map((line) => line.trim());
-  for (const line of expected) expect(lines).toContain(line);
-  expect(lines.join()).not.toContain('operator cvo');
-});
-
-it('shows why a stopped host has no bundle, and where its log is', () => {
-  const log = '/tmp/run/m1/agent-1.log';
-  const endedBecause = 'Host failed to install because …';
-  const stopped = { ...host, outcome: 'stopped', log, endedBecause } as const;
-  const text = summaryOf({ ...failed, hosts: [stopped] }, '/tmp/run');
-  expect(text).toContain('the service: Host failed to install because …\n');
-  expect(text).toContain('reset at the service: "Reset Cluster" in its UI, or POST /api/');
-  expect(text).toMatch(
-    /it has no bundle of logs, [^\n]*\n +next: scripts\/bootwright logs read \/tmp\/run\/m1\/agent-1\.log\n/,
-  );
-});
-
-it('shows that a host had rebooted before the bootstrap host failed', () => {
-  const bootstrap = { ...host, name: 'm0', role: 'bootstrap', outcome: 'failed' } as const;
-  const rebooted = { ...host, outcome: 'rebooted', stage: 'Rebooting', log: '/x' } as const;
-  const text = summaryOf({ ...failed, hosts: [bootstrap, rebooted] }, '/tmp/run');
-  expect(text).toContain('m1 (master) rebooted into its disk after 9.0 s');
-  expect(text).toMatch(
-    /it cannot join, because m0 failed\n +next: reset the cluster at the service/,
-  );
-  expect(text).not.toMatch(/stopped|five seconds|console/);
-  expect(summaryOf({ ...failed, hosts: [rebooted] }, '/tmp/run')).toContain(
-    'it has not requested its Ignition: look at its console',
-  );
-});
-
-it('shows what a failed host was waiting for', () => {
-  const text = summaryOf(failed, undefined);
-  expect(text).toMatch(
-    /disk\.busy: in use\n[^]*\n +when it ended, it was waiting until 2 masters are ready: 1 of 2, for 4 s/,
-  );
-  expect(text).not.toContain('still');
+  expect(lines).toEqual(expect.arrayContaining([...expected]));
 });
 
 it('has a line for a host that waits for the service, and for operators that a cluster waits for', () => {

@@ -1,17 +1,13 @@
 // Shows a run to the user of the lab.
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import { resetCall } from '../../src/model/reset.ts';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
   CONTROLLER_LOGS,
-  degradedOf,
   type HostReport,
   isMissed,
   type LabReport,
-  MISSED_NOTES,
-  operatorText,
   outcomeWords,
   shortImage,
 } from './report.ts';
@@ -110,28 +106,22 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
  */
 function logCommands(scenario: string, folder: string | undefined): LogCommands {
   const removed = `removed; scripts/lab --scenario ${scenario} --keep keeps them`;
-  return folder === undefined
-    ? { areKept: false, ofHost: () => removed, ofController: removed }
-    : {
-        areKept: true,
-        ofHost: (bundle) => `scripts/bootwright logs read ${bundle}`,
-        ofController: `scripts/bootwright logs read ${folder}/${CONTROLLER_LOGS}`,
-      };
+  const read = (file: string): string =>
+    folder === undefined ? removed : `scripts/bootwright logs read ${file}`;
+  return { ofHost: read, ofController: read(`${folder ?? ''}/${CONTROLLER_LOGS}`) };
 }
 
 /** The end of a run in words: each host, images, and differences; the page shows more. */
 export function summaryOf(report: LabReport, folder: string | undefined): string {
   const { scenario, seconds, hosts, layering, differences } = report;
-  const hasMissed = isMissed(report);
-  const took = `${seconds.toFixed(1)} s`;
+  const took = `after ${seconds.toFixed(1)} s`;
   const logs = logCommands(scenario, folder);
-  const verdict = differences.length === 0 ? 'as expected' : 'not as expected:';
   return [
     '',
-    `${scenario}: ${outcomeWords(report)} ${hasMissed ? `(after ${took})` : `after ${took}`}`,
-    ...(hasMissed ? missedLines(report, logs) : []),
+    `${scenario}: ${outcomeWords(report)} ${isMissed(report) ? `(${took})` : took}`,
+    ...(isMissed(report) ? [`  logs: ${logs.ofController}`] : []),
     '',
-    ...failedFirst(hosts).flatMap((host) => hostLines(host, hosts, logs)),
+    ...hosts.flatMap((host) => hostLines(host, logs)),
     ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
       `  image of pool ${pool}: ${image}`,
       ...(pulledBytes === undefined
@@ -139,95 +129,26 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
         : [`    hosts pulled ${pulledBytes} bytes of it; its new layers have ${newBytes}`]),
     ]),
     '',
-    [verdict, ...differences].join('\n  '),
+    [differences.length === 0 ? 'as expected' : 'not as expected:', ...differences].join('\n  '),
     '',
   ].join('\n');
 }
 
-/** The degraded operators, and what to do, of a cluster whose hosts are nodes. */
-const missedLines = (report: LabReport, logs: LogCommands): readonly string[] => [
-  ...degradedOf(report).flatMap((operator) => [
-    `  operator ${operatorText(operator)}: ${operator.info}`,
-    `      next: oc describe clusteroperator ${operator.name}`,
-  ]),
-  `      ${logs.areKept ? 'next' : 'logs'}: ${logs.ofController}`,
-  ...MISSED_NOTES.map((text) => `      note: ${text}`),
-];
-
-/** Hosts that failed by themselves come before those that they stopped. */
-const failedFirst = (hosts: readonly HostReport[]): readonly HostReport[] => [
-  ...hosts.filter(({ outcome }) => outcome === 'failed'),
-  ...hosts.filter(({ outcome }) => outcome !== 'failed'),
-];
-
-function hostLines(
-  host: HostReport,
-  hosts: readonly HostReport[],
-  logs: LogCommands,
-): readonly string[] {
-  const { name, role, seconds, outcome, boots, stage, agentStarts, failure, log } = host;
-  const { secondAgent } = host;
+/** A host that failed has its failure and its bundle; one that was stopped has only its log. */
+function hostLines(host: HostReport, { ofHost }: LogCommands): readonly string[] {
+  const { name, role, seconds, outcome, boots, stage, failure, log, system = '' } = host;
   const boot = boots === 1 ? 'one boot' : `${boots} boots`;
   const end = outcome === 'done' ? boot : `last stage: ${stage || 'none'}`;
+  const logs = outcome === 'stopped' ? log : failure?.logs;
   const more = [
-    ...(outcome === 'done' && host.system !== undefined ? [`runs ${shortImage(host.system)}`] : []),
-    ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
-    ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
-    ...(host.endedBecause === undefined ? [] : [`the service: ${host.endedBecause}`]),
-    ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
-    ...(outcome === 'rebooted' ? rebootedLines(host, hosts) : []),
-    ...(outcome === 'stopped' && log !== undefined ? logLines(log, logs) : []),
-    ...(failure === undefined ? [] : failureLines(failure, logs)),
-    ...(outcome === 'done' ? [] : host.waits.map((wait) => `when it ended, it ${wait}`)),
+    ...(outcome === 'done' && system !== '' ? [`runs ${shortImage(system)}`] : []),
+    ...(failure === undefined ? [] : [`${failure.code}: ${failure.message}`]),
+    ...(failure?.hint === undefined ? [] : [`next: ${failure.hint}`]),
+    ...(logs === undefined ? [] : [`logs: ${ofHost(logs)}`]),
   ];
   return [
     `  ${name} (${role}) ${outcomeTexts[outcome]} after ${seconds.toFixed(1)} s, ${end}`,
     ...more.map((text) => `      ${text}`),
-  ];
-}
-
-/** An agent that is stopped has five seconds, and leaves no bundle. */
-const logLines = (log: string, { areKept, ofHost }: LogCommands): readonly string[] => [
-  'it has no bundle of logs, as the service gave it five seconds to stop; its log has all of its run',
-  `${areKept ? 'next' : 'logs'}: ${ofHost(log)}`,
-];
-
-function failureLines(
-  { code, message, why, hint, logs }: NonNullable<HostReport['failure']>,
-  commands: LogCommands,
-): readonly string[] {
-  return [
-    `${code}: ${message}`,
-    ...(why === undefined ? [] : [`why: ${why}`]),
-    ...(hint === undefined ? [] : [`next: ${hint}`]),
-    ...(logs === undefined
-      ? []
-      : [`${commands.areKept ? 'next' : 'logs'}: ${commands.ofHost(logs)}`]),
-  ];
-}
-
-/** The reason why the service withdrew a host, and the effect of starting its agent again. */
-function stoppedLines(hosts: readonly HostReport[]): readonly string[] {
-  const failed = hosts.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
-  return [
-    ...(failed.length === 0 ? [] : [`the cluster failed because of ${failed.join(', ')}`]),
-    `a restart would be refused until the cluster is reset at the service: ${resetCall()}`,
-  ];
-}
-
-/** The state of a host that had rebooted into its disk before the installation failed. */
-function rebootedLines({ stage }: HostReport, hosts: readonly HostReport[]): readonly string[] {
-  const failed = hosts.filter(({ outcome }) => outcome === 'failed');
-  // The bootstrap host serves the Ignition with which the others join.
-  const canJoin = failed.every(({ role }) => role !== 'bootstrap');
-  const names = failed.map(({ name }) => name).join(', ');
-  const isSilent = names === '' && stage === 'Rebooting';
-  return [
-    ...(names === ''
-      ? []
-      : [`it cannot ${canJoin ? 'complete' : 'join'}, because ${names} failed`]),
-    ...(isSilent ? ['it has not requested its Ignition: look at its console'] : []),
-    `next: reset the cluster at the service, then install it again: ${resetCall()}`,
   ];
 }
 

@@ -26,8 +26,6 @@ export interface ShownHost
 
 /** Commands that read the logs of a run, or keep them. */
 export interface LogCommands {
-  /** Whether the files of the run stay after it. */
-  readonly areKept: boolean;
   /** The command for an agent's bundle, by its path. */
   readonly ofHost: (bundle: string) => string;
   readonly ofController: string;

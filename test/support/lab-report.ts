@@ -9,7 +9,6 @@ export const hostReport = (fields: Partial<HostReport> = {}): HostReport => ({
   boots: 1,
   agentStarts: 1,
   seconds: 1,
-  waits: [],
   writes: 1,
   unknownCommands: [],
   ...fields,

@@ -9,7 +9,7 @@ import { isOperators, meddling, removeOperator } from '../layering/operator.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import { armFaults, type DayFault } from './faults.ts';
-import { awaySeconds, gatherDay } from './gather.ts';
+import { gatherDay } from './gather.ts';
 import { runHosts } from './hosts.ts';
 import { runKubelets } from './kubelets.ts';
 import { layerStatus, unexplained } from './layer-status.ts';
@@ -24,25 +24,9 @@ import {
 } from './person.ts';
 import { type DayRecord, isAway, recordDay, type SeenNode, whereIs } from './record.ts';
 
-/** Report on the day after an installation, without its violations. */
-export interface DayReport {
-  readonly seconds: number;
-  /** Output of `bootwright layer status` while the drain of a node was blocked. */
-  readonly layerStatus: string;
-  readonly nodes: readonly {
-    readonly name: string;
-    /** The image that it runs in the end, by digest. */
-    readonly image: string;
-    /** Number of restarts of its host. */
-    readonly restarts: number;
-    /** Seconds in which it was cordoned, not Ready, or without its desired state. */
-    readonly awaySeconds: number;
-  }[];
-}
-
-/** The report of the day, and its violations, one sentence each. */
+/** How long the day was, and its violations, one sentence each. */
 export interface DayOutcome {
-  readonly report: DayReport;
+  readonly seconds: number;
   readonly violations: readonly string[];
 }
 
@@ -100,9 +84,9 @@ export async function runDayAfter(
   const faults = armFaults(plan.faults, { kill: kubelets.kill, network: layered.network });
   const hosts = runHosts(work, layered, faults.losesPower);
   const record = recordDay(work, workload, faults.strike);
-  const stage = { layerStatus: '', waiting: '' };
+  let waiting = '';
   const until = async (sentence: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
-    stage.waiting = sentence;
+    waiting = sentence;
     while (!(await isSo())) {
       for (const node of record.nodes()) {
         faults.strike(node);
@@ -132,13 +116,13 @@ export async function runDayAfter(
     await besideOperator();
     await plan.endOperator();
     await until('our programs run the pools', () => isAtWork(work, record, 'runs this pool'));
-    if (record.moments.some(({ nodes }) => nodes.some(isAway))) {
+    if (record.moments.some((nodes) => nodes.some(isAway))) {
       violations.push('nodes were changed before anything had changed');
     }
     const [host = ''] = record
       .nodes()
       .flatMap(({ name, pool }) => (pool === 'master' ? [name] : []));
-    stage.waiting = 'images are built';
+    waiting = 'images are built';
     for (const pool of builtPools) await changePool(work, layered, { pool, host });
     const isDraining = (node: SeenNode): boolean =>
       node.pool === 'worker' && node.isCordoned && node.request.startsWith('drain-');
@@ -147,8 +131,7 @@ export async function runDayAfter(
     await until('the faults of that drain have struck', () =>
       faults.left.every(({ kind, host }) => kind !== 'controller-killed' || host !== held),
     );
-    stage.layerStatus = await layerStatus(work);
-    violations.push(...unexplained(stage.layerStatus, held, record.nodes()));
+    violations.push(...unexplained(await layerStatus(work), held, record.nodes()));
     await scaleWorkload(work);
     await until('every node has what changed', () =>
       record.nodes().every((node) => !isAway(node) && isChanged(node, before) && isIdle(node)),
@@ -160,20 +143,13 @@ export async function runDayAfter(
     violations.push(...dayViolations(await gather()));
   } catch (error) {
     const why = plan.signal.aborted ? 'it was ended' : String(error);
-    violations.push(`while it waited: ${stage.waiting}: ${why}`);
+    violations.push(`while it waited: ${waiting}: ${why}`);
   }
   const spared = faults.left.map(({ kind, host }) => `never struck: ${kind} of ${host}`);
   over.abort(new Error('the day is over'));
   await Promise.all([kubelets.ended, hosts.ended]);
-  const nodes = record.nodes().map(({ name }) => ({
-    name,
-    image: layered.systems.get(name)?.image ?? '',
-    restarts: hosts.restarts(name),
-    awaySeconds: awaySeconds(record, name),
-  }));
-  const seconds = (Date.now() - startedAt) / 1000;
   return {
-    report: { seconds, layerStatus: stage.layerStatus, nodes },
+    seconds: (Date.now() - startedAt) / 1000,
     violations: [...violations, ...spared].map((what) => `the day after: ${what}`),
   };
 }

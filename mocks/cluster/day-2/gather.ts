@@ -9,7 +9,7 @@ import { readObjects } from '../layering/run-controllers.ts';
 import { type ClusterWork, memberNamed } from '../site.ts';
 import type { EndedDay, EndedHost } from './oracle.ts';
 import { wantedPods, workerChange } from './person.ts';
-import { type DayRecord, isAway } from './record.ts';
+import type { DayRecord } from './record.ts';
 
 /** Facts that only the run of the day knows. */
 interface Known {
@@ -93,14 +93,4 @@ async function refusedRequests({ kube }: ClusterWork): Promise<readonly string[]
     .flat()
     .filter(({ status }) => status === 403)
     .map(({ verb, resource, path }) => `${verb} ${resource}: ${path}`);
-}
-
-/** Seconds in which a node was away, from its recorded moments. */
-export function awaySeconds({ moments }: Pick<DayRecord, 'moments'>, name: string): number {
-  const millis = moments.map(({ at, nodes }, index) => {
-    const node = nodes.find((one) => one.name === name);
-    const until = moments[index + 1]?.at ?? at;
-    return node !== undefined && isAway(node) ? until - at : 0;
-  });
-  return Math.round(millis.reduce((sum, one) => sum + one, 0) / 100) / 10;
 }

@@ -55,23 +55,18 @@ const day = (change: Partial<EndedDay> = {}): EndedDay => ({
   refused: [],
   ...change,
 });
-const moment = (...nodes: readonly SeenNode[]) => ({ at: 0, nodes });
 const cordoned = { isCordoned: true };
 
 describe('dayViolations', () => {
   it('returns nothing for a correct day', () => {
-    const first = moment(
-      node('w1', cordoned),
-      node('w2'),
-      node('m1', { pool: 'master', ...cordoned }),
-    );
+    const first = [node('w1', cordoned), node('w2'), node('m1', { pool: 'master', ...cordoned })];
     expect(dayViolations(day({ moments: [first] }))).toEqual([]);
   });
 
   it.each<[string, Partial<EndedDay>, string]>([
     [
       'two nodes of a pool were unavailable at once',
-      { moments: [moment(node('w1', cordoned), node('w2', { desired: 'x' }))] },
+      { moments: [[node('w1', cordoned), node('w2', { desired: 'x' })]] },
       'away at once: w1, w2',
     ],
     [

@@ -2,7 +2,7 @@
 // events of a watch, and the content of the registries; none of it comes from the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { textIn } from '../../layering/objects.ts';
-import { isAway, type Moment, type SeenNode } from './record.ts';
+import { type DayRecord, isAway, type SeenNode } from './record.ts';
 
 /** A host at the end. */
 export interface EndedHost {
@@ -41,7 +41,7 @@ export interface EndedDay {
   readonly pools: readonly EndedPool[];
   readonly hosts: readonly EndedHost[];
   readonly nodes: readonly SeenNode[];
-  readonly moments: readonly Moment[];
+  readonly moments: DayRecord['moments'];
   /**
    * Number of Ready pods of the workload since all were Ready, and the number that its budget
    * requires.
@@ -67,7 +67,7 @@ const poolOf = ({ pools }: EndedDay, pool: string): EndedPool | undefined =>
 
 /** No two nodes of a pool are away at once; each such group is named once. */
 function crowds({ moments }: EndedDay): readonly string[] {
-  const found = moments.flatMap(({ nodes }) =>
+  const found = moments.flatMap((nodes) =>
     ['master', 'worker'].flatMap((pool) => {
       const away = nodes.filter((node) => node.pool === pool && isAway(node));
       return away.length > 1 ? [`away at once: ${away.map(({ name }) => name).join(', ')}`] : [];

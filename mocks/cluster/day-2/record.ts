@@ -22,16 +22,10 @@ export interface SeenNode {
   readonly request: string;
 }
 
-/** Every node at one moment. */
-export interface Moment {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly nodes: readonly SeenNode[];
-}
-
 /** The record so far. */
 export interface DayRecord {
-  readonly moments: readonly Moment[];
+  /** Every node at each moment. */
+  readonly moments: readonly (readonly SeenNode[])[];
   readonly nodes: () => readonly SeenNode[];
   /** Number of Ready pods of the workload at each moment. */
   readonly ready: readonly number[];
@@ -78,13 +72,13 @@ export function recordDay(
 ): DayRecord {
   const latest = new Map<string, SeenNode>();
   const pods = new Map<string, boolean>();
-  const moments: Moment[] = [];
+  const moments: (readonly SeenNode[])[] = [];
   const ready: number[] = [];
   void followObjects(work, { kind: kinds.Node }, ({ type, object }) => {
     if (type === 'BOOKMARK') return;
     const seen = seenNode(object);
     latest.set(seen.name, seen);
-    moments.push({ at: Date.now(), nodes: [...latest.values()] });
+    moments.push([...latest.values()]);
     changed(seen);
   });
   void followObjects(work, workload, ({ type, object: { metadata }, object }) => {
