@@ -8,7 +8,7 @@ import { endProgress } from './bootstrap-units.ts';
 import { controllerJobOf } from './controller-pod.ts';
 import { etcdConditions, type EtcdProgress, memberHosts } from './etcd.ts';
 import { annotateNode, desireConfig, reachConfig, renderOnce } from './machine-configs.ts';
-import { firstObjects, kinds, type Named, nodeObject } from './objects.ts';
+import { firstObjects, kindOf, kinds, nodeObject, objectIn } from './objects.ts';
 import { awaitRelease, renderOnBootstrap } from './layering/config-server.ts';
 import { firstBoot } from './layering/node.ts';
 import { startOperator } from './layering/operator.ts';
@@ -25,10 +25,8 @@ import {
 import { createPki, type KubeUser } from '../kube/pki.ts';
 import { forgedRequests } from './forged.ts';
 import {
-  configServerPod,
   controllerJob,
   controllerPod,
-  etcdPod,
   runningStatus,
   unpulledEvent,
   unpulledStatus,
@@ -43,7 +41,7 @@ type Work<Kind extends Action['kind']> = (
 const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind> } = {
   'open-api': async (work) => {
     const objects = firstObjects(work.plan, work.invoker);
-    const isNamespace = ({ kind }: Named): boolean => kind === 'Namespace';
+    const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace';
     await applyAll(work, objects.filter(isNamespace));
     if (work.layered !== undefined) await createPools(work);
     await applyManifests(work);
@@ -90,12 +88,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   },
   'refuse-admins': ({ kube }, { isRefused }) => kube.refuseAdmins(isRefused),
   'complete-bootstrap': async (work) => {
-    await work.kube.client.apply(kinds.ConfigMap, {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'bootstrap', namespace: 'kube-system' },
-      data: { status: 'complete' },
-    });
+    await work.kube.client.apply(kinds.ConfigMap, objectIn('complete'));
     await endProgress(work);
   },
   'remove-member': async (work) => {
@@ -115,8 +108,8 @@ function layeredOf({ layered }: ClusterWork): LayeredSite {
   return layered;
 }
 
-async function applyAll({ kube }: ClusterWork, objects: readonly Named[]): Promise<void> {
-  for (const { kind, object } of objects) await kube.api.client.apply(kinds[kind], object);
+async function applyAll({ kube }: ClusterWork, objects: readonly KubeObject[]): Promise<void> {
+  for (const object of objects) await kube.api.client.apply(kindOf(object), object);
 }
 
 /** Performs one action. */
@@ -143,9 +136,9 @@ async function noteRequest(
   work: ClusterWork,
   { host }: Extract<Action, { kind: 'note-request' }>,
 ): Promise<void> {
-  const [master] = readyMasters(work);
-  if (master === undefined) return;
-  const pod = configServerPod(master);
+  const [node] = readyMasters(work);
+  if (node === undefined) return;
+  const pod = objectIn('config-server-pod', { node });
   const { name } = pod.metadata;
   await work.kube.client.apply(kinds.Pod, pod);
   await reportPod(work, pod, runningStatus(pod, new Date()));
@@ -170,8 +163,8 @@ const phaseOf = ({ state }: ClusterWork): EtcdProgress['phase'] => {
 async function reportEtcd(work: ClusterWork, phase = phaseOf(work)): Promise<void> {
   const { client } = work.kube;
   const masters = readyMasters(work);
-  for (const master of masters) {
-    const pod = etcdPod(master);
+  for (const node of masters) {
+    const pod = objectIn('etcd-pod', { node });
     await client.apply(kinds.Pod, pod);
     await reportPod(work, pod, runningStatus(pod, new Date()));
   }
@@ -240,10 +233,6 @@ async function reportOperators(
   const ref = { kind: kinds.ClusterVersion, name: 'version' };
   await client.replaceStatus(ref, versionStatus({ step, stuck, version, at }));
   if (step !== stepOf('ingress')) return;
-  await client.apply(kinds.ConfigMap, {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: 'default-ingress-cert', namespace: 'openshift-config-managed' },
-    data: { 'ca-bundle.crt': (await createPki()).serving.certificate },
-  });
+  const certificate = JSON.stringify((await createPki()).serving.certificate);
+  await client.apply(kinds.ConfigMap, objectIn('ingress', { certificate }));
 }

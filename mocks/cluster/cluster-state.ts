@@ -89,82 +89,95 @@ export interface ClusterState {
 /** Purposes of a kubelet's certificates. */
 export type Purpose = 'client' | 'serving';
 
-/** An event of the hosts, of the cluster, or of a timer. */
-export type ClusterEvent =
-  | { readonly kind: 'bootkube-started' }
-  | { readonly kind: 'rebooted'; readonly host: string }
-  | { readonly kind: 'override-seen' }
-  | { readonly kind: 'request-approved'; readonly host: string; readonly purpose: Purpose }
-  | { readonly kind: 'api-due' }
-  | { readonly kind: 'config-server-due' }
-  /** The machine-config-server of the bootstrap host has its config. */
-  | { readonly kind: 'released' }
-  /**
-   * A host has its config; `pivots` when its disk held another system, so that it reboots once
-   * more.
-   */
-  | { readonly kind: 'configuring'; readonly host: string; readonly pivots: boolean }
-  | { readonly kind: 'render-due' }
-  | { readonly kind: 'boot-due'; readonly host: string }
-  | { readonly kind: 'configured-due'; readonly host: string }
-  | { readonly kind: 'daemon-due'; readonly host: string }
-  | { readonly kind: 'ready-due'; readonly host: string }
-  /** The daemon of a master has applied its desired MachineConfig. */
-  | { readonly kind: 'reconfigured'; readonly host: string }
-  | { readonly kind: 'bootkube-due' }
-  /** An operator has given the API server the CA of administrators. */
-  | { readonly kind: 'admins-known' }
-  | { readonly kind: 'complete-due' }
-  | { readonly kind: 'handover-due' }
-  | { readonly kind: 'controller-due' }
-  /** The controller's image can be pulled from now on. */
-  | { readonly kind: 'controller-pulled' }
-  /** The controller has created its ready event. */
-  | { readonly kind: 'controller-ready' }
-  /** The operators of the cluster reach the next step; see `operatorNames`. */
-  | { readonly kind: 'operators-due'; readonly step: number };
+/** Objects of these kinds, each with the same facts. */
+type Each<Kind, Facts = unknown> = Kind extends string ? { readonly kind: Kind } & Facts : never;
 
-/** An action of the cluster on its API server, a host or a timer. */
+interface OfHost {
+  readonly host: string;
+}
+interface OfCertificate extends OfHost {
+  readonly purpose: Purpose;
+}
+interface OfStep {
+  /** A step of the operators; see `operatorNames`. */
+  readonly step: number;
+}
+
+/**
+ * An event of the hosts, of the cluster, or of a timer. `released`: the machine-config-server of the
+ * bootstrap host has its config; `configuring`: a host has its config, and `pivots` when its disk
+ * held another system, so that it reboots once more; `reconfigured`: the daemon of a master has
+ * applied its desired MachineConfig; `admins-known`: an operator has given the API server the CA of
+ * administrators; `controller-pulled`: the controller's image can be pulled from now on;
+ * `controller-ready`: the controller has created its ready event.
+ */
+export type ClusterEvent =
+  | Each<
+      | 'bootkube-started'
+      | 'override-seen'
+      | 'api-due'
+      | 'config-server-due'
+      | 'released'
+      | 'render-due'
+      | 'bootkube-due'
+      | 'admins-known'
+      | 'complete-due'
+      | 'handover-due'
+      | 'controller-due'
+      | 'controller-pulled'
+      | 'controller-ready'
+    >
+  | Each<
+      'rebooted' | 'boot-due' | 'configured-due' | 'daemon-due' | 'ready-due' | 'reconfigured',
+      OfHost
+    >
+  | Each<'configuring', OfHost & { readonly pivots: boolean }>
+  | Each<'request-approved', OfCertificate>
+  | Each<'operators-due', OfStep>;
+
+/**
+ * An action of the cluster on its API server, a host or a timer. `open-api`: the temporary API
+ * server answers, with the objects of bootkube; `render-on-bootstrap`: the Machine Config Operator
+ * renders before that; `await-release`: the event `released` follows once the machine-config-server
+ * of the bootstrap host can serve; `first-boot`: a host starts with its config, and the event
+ * `configuring` follows; `log-request`: a line in the log of the machine-config-server of the
+ * bootstrap host; `note-request`: the same on a master, which only the controller sees; `add-node`:
+ * a kubelet creates its node, which has no MachineConfig yet; `annotate-node`: its daemon annotates
+ * it with the served MachineConfig; `desire-config`: the node controller sets the newly rendered
+ * MachineConfig of the pool on a master; `refuse-admins`: the API server does not know the CA of
+ * administrators (401), or knows it again; `fail-pull`: the kubelet of a master tries to start the
+ * controller; `mark`: the condition of a step's wait is true from now on.
+ */
 export type Action =
-  | { readonly kind: 'later'; readonly seconds: number; readonly event: ClusterEvent }
-  /** The temporary API server answers, with the objects of bootkube. */
-  | { readonly kind: 'open-api' }
-  /** The Machine Config Operator renders on the bootstrap host, before the API server is up. */
-  | { readonly kind: 'render-on-bootstrap' }
-  /**
-   * The event `released` follows once the machine-config-server of the bootstrap host can serve.
-   */
-  | { readonly kind: 'await-release' }
-  /** A host starts with its config; the event `configuring` follows. */
-  | { readonly kind: 'first-boot'; readonly host: string }
-  /** The Machine Config Operator renders in the cluster. */
-  | { readonly kind: 'render-pools' }
-  /** A line in the log of the machine-config-server of the bootstrap host. */
-  | { readonly kind: 'log-request'; readonly host: string }
-  /** The same in the log on a master, which only the controller sees. */
-  | { readonly kind: 'note-request'; readonly host: string }
-  | { readonly kind: 'ask-certificate'; readonly host: string; readonly purpose: Purpose }
-  /** A kubelet creates its node, which has no MachineConfig yet. */
-  | { readonly kind: 'add-node'; readonly host: string }
-  /** The machine-config-daemon annotates the node with its served MachineConfig. */
-  | { readonly kind: 'annotate-node'; readonly host: string }
-  /** The node controller sets the newly rendered MachineConfig of the pool on a master. */
-  | { readonly kind: 'desire-config'; readonly host: string }
-  | { readonly kind: 'reach-config'; readonly host: string }
-  | { readonly kind: 'make-ready'; readonly host: string }
-  | { readonly kind: 'end-bootkube' }
-  | { readonly kind: 'move-api' }
-  /** The API server does not know the CA of administrators (401), or knows it again. */
-  | { readonly kind: 'refuse-admins'; readonly isRefused: boolean }
-  | { readonly kind: 'complete-bootstrap' }
-  | { readonly kind: 'remove-member' }
-  /** The kubelet of a master tries to start the controller. */
-  | { readonly kind: 'fail-pull' }
-  | { readonly kind: 'start-controller' }
-  | { readonly kind: 'forge-requests' }
-  | { readonly kind: 'report-operators'; readonly step: number }
-  /** The condition of a step's wait is true from now on. */
-  | { readonly kind: 'mark'; readonly step: string };
+  | Each<'later', { readonly seconds: number; readonly event: ClusterEvent }>
+  | Each<
+      | 'open-api'
+      | 'render-on-bootstrap'
+      | 'await-release'
+      | 'render-pools'
+      | 'end-bootkube'
+      | 'move-api'
+      | 'complete-bootstrap'
+      | 'remove-member'
+      | 'fail-pull'
+      | 'start-controller'
+      | 'forge-requests'
+    >
+  | Each<
+      | 'first-boot'
+      | 'log-request'
+      | 'note-request'
+      | 'add-node'
+      | 'annotate-node'
+      | 'desire-config'
+      | 'reach-config'
+      | 'make-ready',
+      OfHost
+    >
+  | Each<'ask-certificate', OfCertificate>
+  | Each<'refuse-admins', { readonly isRefused: boolean }>
+  | Each<'report-operators', OfStep>
+  | Each<'mark', { readonly step: string }>;
 
 /** The state after an event, and the actions of the cluster. */
 export interface Turn {

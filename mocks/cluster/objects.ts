@@ -1,13 +1,9 @@
 // Objects that the temporary control plane and the operators create in a cluster.
-import { stringify } from 'yaml';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { ClusterPlan, Member } from './cluster-state.ts';
-
-/** An object with the name of its kind. */
-export interface Named {
-  readonly kind: KindName;
-  readonly object: KubeObject;
-}
 
 /** A member, with the service's facts about its host. */
 export interface NodeFacts extends Member {
@@ -18,75 +14,39 @@ export interface NodeFacts extends Member {
   readonly providerID?: () => Promise<string | undefined>;
 }
 
-const named = (
-  kind: KindName,
-  apiVersion: string,
-  { metadata, ...content }: Pick<KubeObject, 'metadata'> & Readonly<Record<string, unknown>>,
-): Named => ({ kind, object: { apiVersion, kind, metadata, ...content } });
-
-const namespace = (name: string): Named => named('Namespace', 'v1', { metadata: { name } });
-
 /** The invoker of the installation, as recorded in the cluster. */
 export type Invoker = 'assisted-service' | 'agent-installer' | 'openshift-installer';
 
-/** Namespaces of the release itself. */
-const namespaces = [
-  'openshift-config',
-  'openshift-config-managed',
-  'openshift-etcd',
-  'openshift-machine-api',
-  'openshift-machine-config-operator',
-];
+/**
+ * The objects of a file in `objects`, in which values replace `$(NAME)`.
+ * @throws RangeError for a name without a value
+ */
+export function objectsIn(
+  file: string,
+  values: Readonly<Record<string, string | number>> = {},
+): readonly KubeObject[] {
+  const path = join(import.meta.dirname, 'objects', `${file}.yaml`);
+  const text = readFileSync(path, 'utf8').replaceAll(/\$\((\w+)\)/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new RangeError(`${file}.yaml: nothing is given for ${name}`);
+    return String(value);
+  });
+  return [parseAllDocuments(text)].flat().map((document) => document.toJS() as KubeObject);
+}
+
+/** The only object of a file in `objects`. */
+export function objectIn(...given: Parameters<typeof objectsIn>): KubeObject {
+  const [object] = objectsIn(...given);
+  if (object === undefined) throw new RangeError(`${given[0]}.yaml has no object`);
+  return object;
+}
 
 /** All objects of the cluster shortly after the API server's first answer. */
-export function firstObjects(
+export const firstObjects = (
   plan: Pick<ClusterPlan, 'members'>,
   invoker: Invoker,
-): readonly Named[] {
-  return [
-    ...namespaces.map(namespace),
-    // The controller manager creates one in each namespace; without it no pod is admitted.
-    named('ServiceAccount', 'v1', {
-      metadata: { name: 'default', namespace: 'openshift-machine-config-operator' },
-    }),
-    named('ConfigMap', 'v1', {
-      metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
-      data: { 'install-config': installConfig(plan) },
-    }),
-    named('ConfigMap', 'v1', {
-      metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
-      data: { invoker, version: '4.20.1' },
-    }),
-    named('Etcd', 'operator.openshift.io/v1', {
-      metadata: { name: 'cluster' },
-      spec: { managementState: 'Managed' },
-    }),
-    named('Proxy', 'config.openshift.io/v1', { metadata: { name: 'cluster' }, spec: {} }),
-    named('ClusterVersion', 'config.openshift.io/v1', {
-      metadata: { name: 'version' },
-      spec: { clusterID: '00000000-0000-4000-8000-000000000000', channel: 'stable-4.20' },
-    }),
-    ...['etcd', 'machine-config'].map((name) =>
-      named('ClusterOperator', 'config.openshift.io/v1', { metadata: { name }, spec: {} }),
-    ),
-    // The machine-config-operator lets new nodes request their client certificate.
-    named('ClusterRoleBinding', 'rbac.authorization.k8s.io/v1', {
-      metadata: { name: 'system-bootstrap-node-bootstrapper' },
-      roleRef: {
-        apiGroup: 'rbac.authorization.k8s.io',
-        kind: 'ClusterRole',
-        name: 'system:node-bootstrapper',
-      },
-      subjects: [
-        {
-          kind: 'ServiceAccount',
-          name: 'node-bootstrapper',
-          namespace: 'openshift-machine-config-operator',
-        },
-      ],
-    }),
-  ];
-}
+): readonly KubeObject[] =>
+  objectsIn('first', { invoker, installConfig: JSON.stringify(installConfig(plan)) });
 
 function installConfig({ members }: Pick<ClusterPlan, 'members'>): string {
   const count = (role: Member['role']): number =>
@@ -253,6 +213,9 @@ export const kinds = {
 
 /** Name of a kind that the stand-in knows. */
 export type KindName = keyof typeof kinds;
+
+/** The kind of an object that names it. */
+export const kindOf = ({ kind: name }: KubeObject): KubeKind => kinds[name as KindName];
 
 /** Whether the stand-in knows a kind of this name. */
 export const isKindName = (name: string): name is KindName => Object.hasOwn(kinds, name);

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../src/ports/kube.ts';
+import { objectIn } from './objects.ts';
 
 /** Namespace of the controller. */
 export const controllerNamespace = 'assisted-installer';
@@ -8,22 +9,6 @@ export const leftRecord = 'bootwright-bootstrap-host';
 
 /** The name of the controller's job. */
 export const controllerJob = 'assisted-installer-controller';
-
-/** The static pod of etcd on a master, as its kubelet mirrors it: it has no service account. */
-export const etcdPod = (nodeName: string): KubeObject => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: {
-    name: `etcd-${nodeName}`,
-    namespace: 'openshift-etcd',
-    labels: { app: 'etcd', 'k8s-app': 'etcd', etcd: 'true' },
-    annotations: { 'kubernetes.io/config.mirror': 'a1b2', 'kubernetes.io/config.source': 'file' },
-  },
-  spec: {
-    nodeName,
-    containers: [{ name: 'etcd', image: 'registry.example.test/etcd:1' }],
-  },
-});
 
 /** A pod of the controller's job, from the template of that job; `count` makes its name unique. */
 export function controllerPod(
@@ -82,23 +67,6 @@ export const endedStatus = (
   }));
 };
 
-/** The machine-config-server's pod on a master. */
-export const configServerPod = (nodeName: string): KubeObject => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: {
-    // The real pod has a random suffix.
-    name: `machine-config-server-${nodeName}`,
-    namespace: 'openshift-machine-config-operator',
-    labels: { 'k8s-app': 'machine-config-server' },
-  },
-  spec: {
-    nodeName,
-    automountServiceAccountToken: false,
-    containers: [{ name: 'machine-config-server', image: 'registry.example.test/mco:1' }],
-  },
-});
-
 /**
  * Reasons of a kubelet that cannot pull an image: it tries, and then waits (kubernetes,
  * `pkg/kubelet/images`).
@@ -127,20 +95,12 @@ export const unpulledStatus = (pod: KubeObject, reason: PullReason, at: Date): o
 export function unpulledEvent(pod: KubeObject, at: Date): KubeObject {
   const { name, namespace = '' } = pod.metadata;
   const [{ image } = { image: '' }] = containersOf(pod);
-  const time = at.toISOString().replace(/\.\d+Z$/, 'Z');
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { name: `${name}.18a1b2c3d4e5f607`, namespace },
-    involvedObject: { kind: 'Pod', namespace, name },
-    source: { component: 'kubelet' },
-    reason: 'Failed',
-    type: 'Warning',
-    count: 1,
-    firstTimestamp: time,
-    lastTimestamp: time,
-    message: `Failed to pull image "${image}": ${pullError(image)}`,
-  };
+  return objectIn('unpulled-event', {
+    pod: name,
+    namespace,
+    time: at.toISOString().replace(/\.\d+Z$/, 'Z'),
+    message: JSON.stringify(`Failed to pull image "${image}": ${pullError(image)}`),
+  });
 }
 
 interface Container {

@@ -8,156 +8,131 @@ const bootstrap: HostRecord = { ...master, isBootstrap: true };
 const underWay: Partial<HostRecord> = { status: 'installing-in-progress' };
 const context: ProgressContext = { api: 'v2', isSingleNode: false, isDay2: false, now: 77 };
 
-interface Row {
-  readonly name: string;
-  readonly host: HostRecord;
-  readonly stage: string;
-  readonly info?: string;
-  readonly context?: Partial<ProgressContext>;
-  readonly expected: unknown;
-}
-
 const refused = (reason: string) => ({ kind: 'refused', status: 409, reason });
 const changedTo = (host: Partial<HostRecord>) => ({ kind: 'changed', host });
+const strangeTo = (stage: string, role: string, isBootstrap: boolean) =>
+  refused(`Stages ${stage} isn't available for host role ${role} bootstrap ${isBootstrap}`);
 
-const rows: readonly Row[] = [
-  {
-    name: 'the first report starts the installation',
-    host: master,
-    stage: 'Starting installation',
-    info: 'master',
-    expected: changedTo({ status: 'installing-in-progress', stageInfo: 'master' }),
-  },
-  {
-    name: 'the first report of all may be any stage',
-    host: master,
-    stage: 'Waiting for bootkube',
-    expected: changedTo({ stage: 'Waiting for bootkube' }),
-  },
-  {
-    name: 'stages may be skipped',
-    host: { ...master, ...underWay, stage: 'Installing' },
-    stage: 'Rebooting',
-    expected: changedTo({ stage: 'Rebooting', stageStartedAt: 77 }),
-  },
-  {
-    name: 'the same stage and text change nothing',
-    host: { ...master, status: 'error', stage: 'Installing', stageInfo: 'master' },
-    stage: 'Installing',
-    info: 'master',
-    expected: { kind: 'unchanged' },
-  },
-  {
-    name: 'a new text of the same stage keeps the start of the stage',
-    host: { ...master, ...underWay, stage: 'Writing image to disk', stageStartedAt: 5 },
-    stage: 'Writing image to disk',
-    info: '7%',
-    expected: changedTo({ stageInfo: '7%', stageStartedAt: 5, stageUpdatedAt: 77 }),
-  },
-  {
-    name: 'a new text of the same stage is accepted in any status and keeps the status',
-    host: { ...master, status: 'cancelled', stage: 'Installing' },
-    stage: 'Installing',
-    info: 'x',
-    expected: changedTo({ status: 'cancelled', stageInfo: 'x' }),
-  },
-  {
-    name: 'a lower stage is refused',
-    host: { ...master, ...underWay, stage: 'Writing image to disk' },
-    stage: 'Installing',
-    expected: refused(
-      `Can't assign lower stage "Installing" after host has been in stage "Writing image to disk"`,
-    ),
-  },
-  {
-    name: 'a stage of another role is refused',
-    host: { ...master, ...underWay, stage: 'Writing image to disk' },
-    stage: 'Waiting for control plane',
-    expected: refused(
-      `Stages Waiting for control plane isn't available for host role master bootstrap false`,
-    ),
-  },
-  {
-    name: 'the bootstrap host may wait for the control plane',
-    host: { ...bootstrap, ...underWay, stage: 'Writing image to disk' },
-    stage: 'Waiting for control plane',
-    expected: changedTo({ stage: 'Waiting for control plane' }),
-  },
-  {
-    name: 'a worker has no stage for copying the registry',
-    host: { ...worker, ...underWay, stage: 'Writing image to disk' },
-    stage: 'Copying registry data to disk',
-    expected: refused(
-      `Stages Copying registry data to disk isn't available for host role worker bootstrap false`,
-    ),
-  },
-  {
-    name: 'a single node has no stage Configuring',
-    host: { ...bootstrap, ...underWay, stage: 'Rebooting' },
-    stage: 'Configuring',
-    context: { isSingleNode: true },
-    expected: refused(`Stages Configuring isn't available for host role master bootstrap true`),
-  },
-  {
-    name: 'a new stage of a cancelled host is refused',
-    host: { ...master, status: 'cancelled', stage: 'Installing' },
-    stage: 'Writing image to disk',
-    expected: refused(`Can't set progress <Writing image to disk> to host in status <cancelled>`),
-  },
-  {
-    name: 'a second Failed is refused',
-    host: { ...master, status: 'error', stage: 'Installing' },
-    stage: 'Failed',
-    info: 'again',
-    expected: refused(`Can't set progress <Failed> to host in status <error>`),
-  },
-  {
-    name: 'Failed keeps the stage and sets the status text',
-    host: { ...master, ...underWay, stage: 'Writing image to disk', stageInfo: '7%' },
-    stage: 'Failed',
-    info: 'disk.busy',
-    expected: changedTo({
-      status: 'error',
-      statusInfo: 'Failed - disk.busy',
-      stage: 'Writing image to disk',
-      stageInfo: '7%',
-    }),
-  },
-  {
-    name: 'Done installs the host',
-    host: { ...master, ...underWay, stage: 'Joined' },
-    stage: 'Done',
-    expected: changedTo({ status: 'installed' }),
-  },
-  {
-    name: 'a host of day 2 is done when it reboots',
-    host: { ...worker, ...underWay, stage: 'Waiting for control plane' },
-    stage: 'Rebooting',
-    context: { isDay2: true },
-    expected: changedTo({ status: 'added-to-existing-cluster', stage: 'Done' }),
-  },
-  {
-    name: 'a host that waited for its user continues',
-    host: { ...master, status: 'installing-pending-user-action', stage: 'Rebooting' },
-    stage: 'Configuring',
-    expected: changedTo({ status: 'installing-in-progress' }),
-  },
-  {
-    name: 'version 1 has no stage for waiting workers',
-    host: { ...worker, ...underWay, stage: 'Writing image to disk' },
-    stage: 'Waiting for control plane',
-    context: { api: 'v1' },
-    expected: refused(
-      `Stages Waiting for control plane isn't available for host role worker bootstrap false`,
-    ),
-  },
-];
+const writing = 'Writing image to disk';
+const waits = 'Waiting for control plane';
+/** A host that has reported a stage. */
+const at = (stage: string, host: HostRecord = master): HostRecord => ({
+  ...host,
+  ...underWay,
+  stage,
+});
 
 describe('a progress report', () => {
-  it.each(rows)('$name', ({ host, stage, info = '', context: more, expected }) => {
-    expect(decideProgress(host, { stage, info }, { ...context, ...more })).toMatchObject(
-      expected as object,
-    );
+  it.each<[string, HostRecord, [stage: string, info?: string], object, Partial<ProgressContext>?]>([
+    [
+      'the first report starts the installation',
+      master,
+      ['Starting installation', 'master'],
+      changedTo({ status: 'installing-in-progress', stageInfo: 'master' }),
+    ],
+    [
+      'the first report of all may be any stage',
+      master,
+      ['Waiting for bootkube'],
+      changedTo({ stage: 'Waiting for bootkube' }),
+    ],
+    [
+      'stages may be skipped',
+      at('Installing'),
+      ['Rebooting'],
+      changedTo({ stage: 'Rebooting', stageStartedAt: 77 }),
+    ],
+    [
+      'the same stage and text change nothing',
+      { ...master, status: 'error', stage: 'Installing', stageInfo: 'master' },
+      ['Installing', 'master'],
+      { kind: 'unchanged' },
+    ],
+    [
+      'a new text of the same stage keeps the start of the stage',
+      { ...at(writing), stageStartedAt: 5 },
+      [writing, '7%'],
+      changedTo({ stageInfo: '7%', stageStartedAt: 5, stageUpdatedAt: 77 }),
+    ],
+    [
+      'a new text of the same stage is accepted in any status and keeps the status',
+      { ...at('Installing'), status: 'cancelled' },
+      ['Installing', 'x'],
+      changedTo({ status: 'cancelled', stageInfo: 'x' }),
+    ],
+    [
+      'a lower stage is refused',
+      at(writing),
+      ['Installing'],
+      refused(`Can't assign lower stage "Installing" after host has been in stage "${writing}"`),
+    ],
+    ['a stage of another role is refused', at(writing), [waits], strangeTo(waits, 'master', false)],
+    [
+      'the bootstrap host may wait for the control plane',
+      at(writing, bootstrap),
+      [waits],
+      changedTo({ stage: waits }),
+    ],
+    [
+      'a worker has no stage for copying the registry',
+      at(writing, worker),
+      ['Copying registry data to disk'],
+      strangeTo('Copying registry data to disk', 'worker', false),
+    ],
+    [
+      'a single node has no stage Configuring',
+      at('Rebooting', bootstrap),
+      ['Configuring'],
+      strangeTo('Configuring', 'master', true),
+      { isSingleNode: true },
+    ],
+    [
+      'a new stage of a cancelled host is refused',
+      { ...at('Installing'), status: 'cancelled' },
+      [writing],
+      refused(`Can't set progress <${writing}> to host in status <cancelled>`),
+    ],
+    [
+      'a second Failed is refused',
+      { ...at('Installing'), status: 'error' },
+      ['Failed', 'again'],
+      refused(`Can't set progress <Failed> to host in status <error>`),
+    ],
+    [
+      'Failed keeps the stage and sets the status text',
+      { ...at(writing), stageInfo: '7%' },
+      ['Failed', 'disk.busy'],
+      changedTo({
+        status: 'error',
+        statusInfo: 'Failed - disk.busy',
+        stage: writing,
+        stageInfo: '7%',
+      }),
+    ],
+    ['Done installs the host', at('Joined'), ['Done'], changedTo({ status: 'installed' })],
+    [
+      'a host of day 2 is done when it reboots',
+      at(waits, worker),
+      ['Rebooting'],
+      changedTo({ status: 'added-to-existing-cluster', stage: 'Done' }),
+      { isDay2: true },
+    ],
+    [
+      'a host that waited for its user continues',
+      { ...at('Rebooting'), status: 'installing-pending-user-action' },
+      ['Configuring'],
+      changedTo({ status: 'installing-in-progress' }),
+    ],
+    [
+      'version 1 has no stage for waiting workers',
+      at(writing, worker),
+      [waits],
+      strangeTo(waits, 'worker', false),
+      { api: 'v1' },
+    ],
+  ])('%s', (_, host, [stage, info = ''], expected, more = {}) => {
+    const decision = decideProgress(host, { stage, info }, { ...context, ...more });
+    expect(decision).toMatchObject(expected);
   });
 
   it.each([
@@ -184,39 +159,39 @@ const waiting = 'installing-pending-user-action';
 
 describe('a cluster that is being installed', () => {
   it.each([
-    { name: 'continues', hosts: masters(going, going, 'installed'), expected: 'installing' },
-    {
-      name: 'finalises when every master is installed',
-      hosts: masters('installed', 'installed', 'installed'),
-      expected: 'finalizing',
-    },
-    {
-      name: 'waits for two workers',
-      hosts: [...masters('installed'), ...workers('installed', going, going)],
-      expected: 'installing',
-    },
-    {
-      name: 'does not wait for the third worker',
-      hosts: [...masters('installed'), ...workers('installed', 'installed', going)],
-      expected: 'finalizing',
-    },
-    {
-      name: 'does not count a disabled host',
-      hosts: [...masters('installed', 'disabled'), ...workers('installed', 'installed')],
-      expected: 'finalizing',
-    },
-    { name: 'fails when a master fails', hosts: masters('error', going, going), expected: 'error' },
-    {
-      name: 'fails when fewer than two workers remain',
-      hosts: [...masters(going), ...workers('error', going)],
-      expected: 'error',
-    },
-    {
-      name: 'survives the loss of one worker of three',
-      hosts: [...masters(going), ...workers('error', going, going)],
-      expected: 'installing',
-    },
-  ])('$name', ({ hosts, expected }) => {
+    ['continues', masters(going, going, 'installed'), 'installing'],
+    [
+      'finalises when every master is installed',
+      masters('installed', 'installed', 'installed'),
+      'finalizing',
+    ],
+    [
+      'waits for two workers',
+      [...masters('installed'), ...workers('installed', going, going)],
+      'installing',
+    ],
+    [
+      'does not wait for the third worker',
+      [...masters('installed'), ...workers('installed', 'installed', going)],
+      'finalizing',
+    ],
+    [
+      'does not count a disabled host',
+      [...masters('installed', 'disabled'), ...workers('installed', 'installed')],
+      'finalizing',
+    ],
+    ['fails when a master fails', masters('error', going, going), 'error'],
+    [
+      'fails when fewer than two workers remain',
+      [...masters(going), ...workers('error', going)],
+      'error',
+    ],
+    [
+      'survives the loss of one worker of three',
+      [...masters(going), ...workers('error', going, going)],
+      'installing',
+    ],
+  ])('%s', (_, hosts, expected) => {
     expect(settle({ cluster, hosts }).cluster.status).toBe(expected);
   });
 

@@ -1,7 +1,7 @@
 // Files that a person adds to the manifests of an installation to get its operating systems built.
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { renderedName } from '../cluster/objects.ts';
+import { objectIn, renderedName } from '../cluster/objects.ts';
 import { labPullSecret } from '../registries/network.ts';
 import {
   type BuiltPool,
@@ -14,22 +14,19 @@ import {
   releaseOs,
 } from './plan.ts';
 
-const pushSecret = 'push-os-images';
-
 /**
  * Files of the bootstrap host: a MachineOSConfig for each pool, their Secret, and the script that
  * names the release.
  */
 export function layeredBootstrapFiles(plan: LayeredPlan): Readonly<Record<string, string>> {
-  const [secret, ...configs] = [secretManifest(plan), ...builtPools.map(osConfigManifest(plan))];
+  const auth = Buffer.from(pushAuth(plan)).toString('base64');
+  const configs = builtPools.map((pool) => {
+    const config = objectIn('os-config', { pool, repository: repositoryOf(plan, pool) });
+    return [`/opt/openshift/openshift/99-os-${pool}.yaml`, stringify(config)] as const;
+  });
   return {
-    '/opt/openshift/openshift/99-push-secret.yaml': stringify(secret),
-    ...Object.fromEntries(
-      configs.map((config, at) => [
-        `/opt/openshift/openshift/99-os-${builtPools[at] ?? ''}.yaml`,
-        stringify(config),
-      ]),
-    ),
+    '/opt/openshift/openshift/99-push-secret.yaml': stringify(objectIn('push-secret', { auth })),
+    ...Object.fromEntries(configs),
     '/usr/local/bin/release-image.sh': `RELEASE_IMAGE_DIGEST="${releaseImage}"\n`,
   };
 }
@@ -38,33 +35,6 @@ export function layeredBootstrapFiles(plan: LayeredPlan): Readonly<Record<string
 export const pushAuth = (plan: LayeredPlan): string =>
   JSON.stringify({
     auths: { [plan.registry]: { auth: Buffer.from(pushCredentials(plan)).toString('base64') } },
-  });
-
-const secretManifest = (plan: LayeredPlan): object => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name: pushSecret, namespace: 'openshift-machine-config-operator' },
-  type: 'kubernetes.io/dockerconfigjson',
-  data: { '.dockerconfigjson': Buffer.from(pushAuth(plan)).toString('base64') },
-});
-
-const osConfigManifest =
-  (plan: LayeredPlan) =>
-  (pool: string): object => ({
-    apiVersion: 'machineconfiguration.openshift.io/v1',
-    kind: 'MachineOSConfig',
-    metadata: { name: pool },
-    spec: {
-      machineConfigPool: { name: pool },
-      imageBuilder: { imageBuilderType: 'Job' },
-      renderedImagePushSecret: { name: pushSecret },
-      renderedImagePushSpec: `${repositoryOf(plan, pool)}:latest`,
-      containerFile: [
-        {
-          content: 'FROM configs AS final\nRUN dnf install -y tcpdump && ostree container commit\n',
-        },
-      ],
-    },
   });
 
 // The MachineConfigs and pools that the controllers of the Machine Config Operator render, on the
@@ -159,15 +129,7 @@ export const fileOf = (path: string, text: string): object => ({
 });
 
 /** A pool of the release before rendering. */
-export const poolObject = (pool: string): KubeObject => ({
-  apiVersion,
-  kind: 'MachineConfigPool',
-  metadata: { name: pool },
-  spec: {
-    machineConfigSelector: { matchLabels: { [`${group}/role`]: pool } },
-    nodeSelector: { matchLabels: { [`node-role.kubernetes.io/${pool}`]: '' } },
-  },
-});
+export const poolObject = (pool: string): KubeObject => objectIn('pool', { pool });
 
 /** The configuration of a rendered pool. */
 export const configurationOf = (pool: BuiltPool): object => ({
@@ -180,17 +142,8 @@ export const configurationOf = (pool: BuiltPool): object => ({
 });
 
 /** The ConfigMap with the images of the release, which builds up to 4.21 use. */
-export const imagesObject = (plan: LayeredPlan): KubeObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name: 'machine-config-osimageurl', namespace: 'openshift-machine-config-operator' },
-  data: {
-    baseOSContainerImage: releaseOs,
-    baseOSExtensionsContainerImage: '',
-    osImageURL: '',
-    releaseVersion: plan.openshiftVersion,
-  },
-});
+export const imagesObject = ({ openshiftVersion: version }: LayeredPlan): KubeObject =>
+  objectIn('images', { os: releaseOs, version });
 
 /** The folder that the bootstrap host's machine-config-server reads. */
 const directory = '/etc/mcs/bootstrap';

@@ -9,24 +9,12 @@ export interface ObjectStore extends MockServer {
   readonly put: (bucket: string, key: string, content: string | Uint8Array) => void;
 }
 
-/** How an object store is started. */
-interface ObjectStoreOptions {
-  /** Access keys that are known; none unless given. */
-  readonly accessKeyIds?: readonly string[];
-  /** Whether requests without a signature are accepted; true by default. */
-  readonly allowsAnonymous?: boolean;
-  readonly faults?: readonly Fault[];
-  readonly port?: number;
-}
-
 /** Starts the stand-in of an S3 server on 127.0.0.1. */
-export async function startObjectStore({
-  accessKeyIds = [],
-  allowsAnonymous = true,
-  ...options
-}: ObjectStoreOptions = {}): Promise<ObjectStore> {
+export async function startObjectStore(
+  options: { readonly faults?: readonly Fault[] } = {},
+): Promise<ObjectStore> {
   const buckets: Buckets = new Map();
-  const app = objectsApp(buckets, { accessKeyIds, allowsAnonymous });
+  const app = objectsApp(buckets);
   const server = await startMockServer({ ...options, answer: (request) => app.fetch(request) });
   return {
     ...server,
@@ -40,23 +28,11 @@ export async function startObjectStore({
 /** Buckets with their objects. */
 type Buckets = Map<string, Map<string, Uint8Array>>;
 
-/** Who may read and write. */
-interface ObjectAccess {
-  /** Access keys that are known; a request that is signed with another one is refused. */
-  readonly accessKeyIds: readonly string[];
-  /** Whether a request without a signature is let in. */
-  readonly allowsAnonymous: boolean;
-}
-
-/**
- * A subset of S3, path style: GET, HEAD and PUT of objects. A signature must name a known access
- * key; it is not calculated again.
- */
-function objectsApp(buckets: Buckets, access: ObjectAccess): Hono {
+/** A subset of S3, path style: GET, HEAD and PUT of objects. It knows no access key. */
+function objectsApp(buckets: Buckets): Hono {
   const app = new Hono();
   app.use(async ({ req }, next) => {
-    const refusal = accessRefusal(req.header('authorization'), access);
-    if (refusal !== undefined) return refusal;
+    if (req.header('authorization') !== undefined) return s3Error(403, 'InvalidAccessKeyId');
     await next();
     return undefined;
   });
@@ -84,15 +60,6 @@ function give(buckets: Buckets, bucketName: string, key: string): Response {
       etag: etagOf(content),
     },
   });
-}
-
-function accessRefusal(header: string | undefined, access: ObjectAccess): Response | undefined {
-  if (header === undefined) {
-    return access.allowsAnonymous ? undefined : s3Error(403, 'AccessDenied');
-  }
-  const accessKeyId = /^AWS4-HMAC-SHA256 Credential=([^/]+)\//.exec(header)?.[1];
-  if (accessKeyId === undefined) return s3Error(400, 'AuthorizationHeaderMalformed');
-  return access.accessKeyIds.includes(accessKeyId) ? undefined : s3Error(403, 'InvalidAccessKeyId');
 }
 
 const etagOf = (content: Uint8Array): string =>

@@ -1,7 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { askerOf, requestObject } from '../../mocks/cluster/kubelet.ts';
-import { firstObjects, kinds, nodeObject, nodeStatus } from '../../mocks/cluster/objects.ts';
+import {
+  firstObjects,
+  kindOf,
+  kinds,
+  nodeObject,
+  nodeStatus,
+} from '../../mocks/cluster/objects.ts';
 import { controllerNamespace } from '../../mocks/cluster/pods.ts';
 import { clusterSeed, type HostRecord, hostSeed } from '../../mocks/inventory/records.ts';
 import { startInventory } from '../../mocks/inventory/server.ts';
@@ -159,9 +165,8 @@ async function fill(rig: Rig, bootstrapper: KubeCluster): Promise<void> {
   const members = hosts
     .slice(-3)
     .map(({ hostname: name }) => ({ name, role: 'master' as const, isBootstrap: false }));
-  for (const { kind, object } of firstObjects({ members }, 'assisted-service')) {
-    await rig.client.apply(kinds[kind], object);
-  }
+  for (const object of firstObjects({ members }, 'assisted-service'))
+    await rig.client.apply(kindOf(object), object);
   const metadata = { name: controllerNamespace };
   await rig.client.apply(kinds.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata });
   await forEach(joined, (host) => putNode(rig, host, true));

@@ -1,4 +1,4 @@
-import { etcdPod } from '../../mocks/cluster/pods.ts';
+import { objectIn } from '../../mocks/cluster/objects.ts';
 import type { KubeClient } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
@@ -165,7 +165,7 @@ async function putPivoted(client: KubeClient): Promise<void> {
 
 /** Creates a ready member of etcd. */
 export async function putEtcdMember(client: KubeClient, name: string): Promise<void> {
-  await client.create(pods, etcdPod(name));
+  await client.create(pods, objectIn('etcd-pod', { node: name }));
   const ref = { kind: pods, name: `etcd-${name}`, namespace: 'openshift-etcd' };
   const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-21T00:00:00Z' };
   await client.mergeStatus(ref, { phase: 'Running', conditions: [ready] });

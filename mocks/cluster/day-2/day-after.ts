@@ -14,14 +14,7 @@ import { runHosts } from './hosts.ts';
 import { runKubelets } from './kubelets.ts';
 import { layerStatus, unexplained } from './layer-status.ts';
 import { dayViolations, type EndedDay } from './oracle.ts';
-import {
-  applyDeployment,
-  changePool,
-  putWorkload,
-  scaleWorkload,
-  wantedPods,
-  workload,
-} from './person.ts';
+import { applyDeployment, changePool, putWorkload, wantedPods, workload } from './person.ts';
 import { type DayRecord, isAway, recordDay, type SeenNode, whereIs } from './record.ts';
 
 /** How long the day was, and its violations, one sentence each. */
@@ -132,7 +125,7 @@ export async function runDayAfter(
       faults.left.every(({ kind, host }) => kind !== 'controller-killed' || host !== held),
     );
     violations.push(...unexplained(await layerStatus(work), held, record.nodes()));
-    await scaleWorkload(work);
+    await putWorkload(work, wantedPods + 1);
     await until('every node has what changed', () =>
       record.nodes().every((node) => !isAway(node) && isChanged(node, before) && isIdle(node)),
     );

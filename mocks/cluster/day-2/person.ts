@@ -7,7 +7,7 @@ import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
 import { fileOf, keyOf, partAt, textIn } from '../../layering/objects.ts';
 import { type BuiltPool, type LayeredSite, repositoryOf } from '../../layering/plan.ts';
 import { operatorNamespace } from '../layering/controllers.ts';
-import { isKindName, kinds, renderedName } from '../objects.ts';
+import { isKindName, kindOf, kinds, objectsIn, renderedName } from '../objects.ts';
 import { type ClusterWork, secretData } from '../site.ts';
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'layering');
@@ -25,52 +25,20 @@ export async function applyDeployment({ kube }: ClusterWork): Promise<void> {
   }
 }
 
-const namespace = 'shop';
-const labels = { app: namespace };
-const metadata = { name: namespace, namespace };
-
 /** The number of pods that its budget requires: all of them, so that none may be evicted. */
 export const wantedPods = 2;
 
 /** The pods of the workload. */
-export const workload: KubeSelection = { kind: kinds.Pod, namespace };
+export const workload: KubeSelection = { kind: kinds.Pod, namespace: 'shop' };
 
-const deploymentOf = (replicas: number): KubeObject => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata,
-  spec: {
-    replicas,
-    selector: { matchLabels: labels },
-    template: {
-      metadata: { labels },
-      spec: { containers: [{ name: 'shop', image: 'registry.example.test/shop:1' }] },
-    },
-  },
-});
-
-/** Creates a workload whose pods cannot be evicted. */
-export async function putWorkload({ kube: { client } }: ClusterWork): Promise<void> {
-  const own = { name: namespace };
-  await client.apply(kinds.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: own });
-  const account = { name: 'default', namespace };
-  await client.apply(kinds.ServiceAccount, {
-    apiVersion: 'v1',
-    kind: 'ServiceAccount',
-    metadata: account,
-  });
-  await client.apply(kinds.PodDisruptionBudget, {
-    apiVersion: 'policy/v1',
-    kind: 'PodDisruptionBudget',
-    metadata,
-    spec: { minAvailable: wantedPods, selector: { matchLabels: labels } },
-  });
-  await client.apply(kinds.Deployment, deploymentOf(wantedPods));
+/** Creates a workload whose pods cannot be evicted; with one pod more, one may be. */
+export async function putWorkload(
+  { kube: { client } }: ClusterWork,
+  replicas = wantedPods,
+): Promise<void> {
+  for (const object of objectsIn('workload', { replicas }))
+    await client.apply(kindOf(object), object);
 }
-
-/** Adds one pod to it, so that one may be evicted. */
-export const scaleWorkload = ({ kube: { client } }: ClusterWork): Promise<KubeObject> =>
-  client.apply(kinds.Deployment, deploymentOf(wantedPods + 1));
 
 /** The change for workers beside their image. */
 export const workerChange = {

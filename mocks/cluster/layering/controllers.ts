@@ -1,7 +1,7 @@
 // The controllers of the Machine Config Operator in the cluster, as pure functions of API objects
 // (machine-config-controller and machine-os-builder as seen on 4.23).
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { kinds } from '../objects.ts';
+import { kinds, objectIn } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import {
   annotation,
@@ -229,16 +229,4 @@ const desiredImage = (image: string | null): object => ({
   metadata: { annotations: { [keyOf('desiredImage')]: image } },
 });
 
-const buildJob = (build: string): KubeObject => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name: `build-${build}`, namespace: operatorNamespace },
-  spec: {
-    template: {
-      spec: {
-        restartPolicy: 'Never',
-        containers: [{ name: 'image-build', image: 'registry.example.test/mco:1' }],
-      },
-    },
-  },
-});
+const buildJob = (build: string): KubeObject => objectIn('build-job', { build });

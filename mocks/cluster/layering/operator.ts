@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { memberHosts } from '../etcd.ts';
-import { kinds } from '../objects.ts';
+import { kindOf, kinds, objectIn, objectsIn } from '../objects.ts';
 import { runningStatus } from '../pods.ts';
 import { type ClusterWork, reportPod } from '../site.ts';
 import { operatorNamespace as namespace } from './controllers.ts';
@@ -18,74 +18,48 @@ const programsOf = ({ layered }: ClusterWork): readonly string[] =>
 /** Values of library-go for a cluster with more than one master (`LeaderElectionDefaulting`). */
 const lease = { leaseDurationSeconds: 137, renewMillis: 26_000 };
 
-const hash = { 'pod-template-hash': '6d5f8b7c9d' };
-const setOf = (name: string): string => `${name}-${hash['pod-template-hash']}`;
-const podOf = (name: string): string => `${setOf(name)}-x7k2p`;
+const hash = '6d5f8b7c9d';
+const podOf = (name: string): string => `${name}-${hash}-x7k2p`;
 
 /** Whether a pod belongs to the operator. */
 export const isOperators = ({ metadata: { labels } }: KubeObject): boolean =>
-  labels?.['pod-template-hash'] === hash['pod-template-hash'];
-
-const ownedBy = (kind: string, { metadata: { name, uid } }: KubeObject): object => ({
-  ownerReferences: [{ apiVersion: 'apps/v1', kind, name, uid, controller: true }],
-});
-
-const podSpec = (name: string): object => ({
-  nodeSelector: { 'node-role.kubernetes.io/master': '' },
-  automountServiceAccountToken: false,
-  priorityClassName: 'system-cluster-critical',
-  tolerations: [
-    { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
-  ],
-  containers: [{ name, image: 'registry.example.test/mco:1' }],
-});
+  labels?.['pod-template-hash'] === hash;
 
 /**
  * Creates the programs' objects, as the operator and the workload controllers do; each runs on a
  * master, and holds its lease.
  */
 export async function startOperator(work: ClusterWork): Promise<void> {
-  const { client } = work.kube;
-  const [nodeName] = memberHosts(work.plan, work.state());
+  const [node = ''] = memberHosts(work.plan, work.state());
   for (const name of programsOf(work)) {
-    const own = { 'k8s-app': name };
-    const labels = { ...own, ...hash };
-    const spec = podSpec(name);
-    const deployment = await client.apply(kinds.Deployment, {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name, namespace, labels: own },
-      spec: { selector: { matchLabels: own }, template: { metadata: { labels: own }, spec } },
-    });
-    const set = await client.apply(kinds.ReplicaSet, {
-      apiVersion: 'apps/v1',
-      kind: 'ReplicaSet',
-      metadata: { name: setOf(name), namespace, labels, ...ownedBy('Deployment', deployment) },
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-    });
-    const pod = await client.apply(kinds.Pod, {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: podOf(name), namespace, labels, ...ownedBy('ReplicaSet', set) },
-      spec: { ...spec, nodeName },
-    });
-    await reportPod(work, pod, runningStatus(pod, new Date()));
+    let owner: object = {};
+    for (const { metadata, ...object } of objectsIn('operator', { name, node })) {
+      const { kind = '', apiVersion } = object;
+      const made = await work.kube.client.apply(kindOf({ metadata, kind }), {
+        ...object,
+        metadata: { ...metadata, ...owner },
+      });
+      const { uid } = made.metadata;
+      owner = {
+        ownerReferences: [{ apiVersion, kind, name: made.metadata.name, uid, controller: true }],
+      };
+      if (kind === 'Pod') await reportPod(work, made, runningStatus(made, new Date()));
+    }
     await renew(work, name, podOf(name));
     keepLease(work, name).catch(() => undefined);
   }
 }
 
-const renew = ({ kube }: ClusterWork, name: string, holderIdentity: string): Promise<KubeObject> =>
-  kube.client.apply(kinds.Lease, {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
-    metadata: { name, namespace },
-    spec: {
-      holderIdentity,
-      leaseDurationSeconds: holderIdentity === '' ? 1 : lease.leaseDurationSeconds,
-      renewTime: new Date().toISOString().replace('Z', '000Z'),
-    },
-  });
+const renew = ({ kube }: ClusterWork, name: string, holder: string): Promise<KubeObject> =>
+  kube.client.apply(
+    kinds.Lease,
+    objectIn('lease', {
+      name,
+      holder,
+      seconds: holder === '' ? 1 : lease.leaseDurationSeconds,
+      time: new Date().toISOString().replace('Z', '000Z'),
+    }),
+  );
 
 /**
  * Renews the lease until the program ends, and releases it then, as client-go does
