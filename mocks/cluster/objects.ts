@@ -1,8 +1,8 @@
 // Objects that the temporary control plane and the operators create in a cluster.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { filledTemplate, type TemplateValues } from '../template.ts';
 import type { ClusterPlan, Member } from './cluster-state.ts';
 
 /** A member, with the service's facts about its host. */
@@ -17,20 +17,9 @@ export interface NodeFacts extends Member {
 /** The invoker of the installation, as recorded in the cluster. */
 export type Invoker = 'assisted-service' | 'agent-installer' | 'openshift-installer';
 
-/**
- * The objects of a file in `objects`, in which values replace `$(NAME)`.
- * @throws RangeError for a name without a value
- */
-export function objectsIn(
-  file: string,
-  values: Readonly<Record<string, string | number>> = {},
-): readonly KubeObject[] {
-  const path = join(import.meta.dirname, 'objects', `${file}.yaml`);
-  const text = readFileSync(path, 'utf8').replaceAll(/\$\((\w+)\)/g, (_, name: string) => {
-    const value = values[name];
-    if (value === undefined) throw new RangeError(`${file}.yaml: nothing is given for ${name}`);
-    return String(value);
-  });
+/** The objects of a file in `objects`, in which values replace `$(NAME)`. */
+export function objectsIn(file: string, values: TemplateValues = {}): readonly KubeObject[] {
+  const text = filledTemplate(join(import.meta.dirname, 'objects', `${file}.yaml`), values);
   return [parseAllDocuments(text)].flat().map((document) => document.toJS() as KubeObject);
 }
 

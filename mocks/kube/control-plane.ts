@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parse } from 'yaml';
 import { type KubeClient, openClient } from './client.ts';
 import { controlProgram, freePort, type ServerControl } from './program.ts';
 import {
@@ -12,14 +13,7 @@ import {
   renderKubeconfig,
 } from './pki.ts';
 import { KubeRefusal } from './transport.ts';
-import {
-  apiServerFlags,
-  controllerManagerFlags,
-  etcdFlags,
-  type KeyFiles,
-  keyFilesIn,
-  neededControllers,
-} from './server-flags.ts';
+import { filledTemplate, type TemplateValues } from '../template.ts';
 
 /** An API server, and a client with all rights that reaches it without the forwarder. */
 export interface ApiServer extends ServerControl {
@@ -28,6 +22,14 @@ export interface ApiServer extends ServerControl {
   readonly url: string;
   readonly client: KubeClient;
 }
+
+/** The controllers that tests depend on; all others are off. */
+const neededControllers: readonly string[] = [
+  'certificatesigningrequest-signing-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'serviceaccount-controller',
+];
 
 /** A running etcd, and functions to add servers to it. */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
@@ -103,7 +105,7 @@ interface Ours {
   readonly binaries: string;
   readonly folder: string;
   readonly pki: Pki;
-  readonly keys: KeyFiles;
+  readonly keys: Awaited<ReturnType<typeof writeKeyFiles>>;
   readonly admin: PemPair;
   readonly etcd: Etcd;
   readonly ends: (() => Promise<void>)[];
@@ -141,7 +143,9 @@ function openAs({ pki, ends, admin }: Ours, url: () => string, user = admin): Ku
   return client;
 }
 
-async function addServer(ours: Ours, name: string, etcdPrefix?: string): Promise<ApiServer> {
+const usualPrefix = '/registry';
+
+async function addServer(ours: Ours, name: string, etcdPrefix = usualPrefix): Promise<ApiServer> {
   const { binaries, folder, keys, etcd, ends, audit } = ours;
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
@@ -149,13 +153,12 @@ async function addServer(ours: Ours, name: string, etcdPrefix?: string): Promise
   const control = controlProgram({
     name,
     program: join(binaries, 'kube-apiserver'),
-    args: apiServerFlags({
-      etcdPort: etcd.port,
-      port,
-      keys,
-      ...(audit === undefined || etcdPrefix !== undefined ? {} : { audit }),
-      ...(etcdPrefix === undefined ? {} : { etcdPrefix }),
-    }),
+    args: [
+      ...flagsOf('kube-apiserver', { ...keys, etcdPort: etcd.port, port, etcdPrefix }),
+      ...(audit === undefined || etcdPrefix !== usualPrefix
+        ? []
+        : [`--audit-policy-file=${audit.policy}`, `--audit-log-path=${audit.log}`]),
+    ],
     logFile: join(folder, `${name}.log`),
     isReady: async () => (await client.read('/readyz', limit())) === 'ok',
   });
@@ -184,7 +187,12 @@ async function addControllerManager(
   const control = controlProgram({
     name,
     program: join(binaries, 'kube-controller-manager'),
-    args: controllerManagerFlags({ kubeconfig, port, keys, controllers }),
+    args: flagsOf('kube-controller-manager', {
+      ...keys,
+      kubeconfig,
+      port,
+      controllers: controllers.join(','),
+    }),
     logFile: join(folder, `${name}.log`),
     isReady: async () => (await probe.read('/healthz', limit())) === 'ok',
   });
@@ -195,10 +203,10 @@ async function addControllerManager(
 
 const limit = (): AbortSignal => AbortSignal.timeout(PROBE_LIMIT_MILLIS);
 
-async function writeKeyFiles(folder: string, pki: Pki): Promise<KeyFiles> {
+/** Writes each key to a file of its name; a server reads `clientCas` again when it changes. */
+async function writeKeyFiles(folder: string, pki: Pki) {
   await mkdir(folder, { mode: 0o700, recursive: true });
-  const files = keyFilesIn(folder);
-  const contents: Record<keyof KeyFiles, string> = {
+  const contents = {
     ca: pki.ca.certificate,
     caKey: pki.ca.key,
     serving: pki.serving.certificate,
@@ -207,10 +215,17 @@ async function writeKeyFiles(folder: string, pki: Pki): Promise<KeyFiles> {
     tokenKey: pki.tokens.privateKey,
     tokenPublicKey: pki.tokens.publicKey,
   };
-  for (const [name, content] of Object.entries(contents))
-    await writeFile(files[name as keyof KeyFiles], content, { mode: 0o600 });
+  const files = { ...contents };
+  for (const name of Object.keys(contents) as (keyof typeof contents)[]) {
+    files[name] = join(folder, name);
+    await writeFile(files[name], contents[name], { mode: 0o600 });
+  }
   return files;
 }
+
+/** The arguments of a real program, from the file of its name in `flags`. */
+const flagsOf = (program: string, values: TemplateValues): readonly string[] =>
+  parse(filledTemplate(join(import.meta.dirname, 'flags', `${program}.yaml`), values)) as string[];
 
 /** The store of the API servers. */
 export interface Etcd extends ServerControl {
@@ -229,7 +244,7 @@ async function createEtcd(binaries: string, folder: string): Promise<Etcd> {
   const control = controlProgram({
     name: 'etcd',
     program: join(binaries, 'etcd'),
-    args: etcdFlags({ data: join(folder, 'etcd'), port, peerPort }),
+    args: flagsOf('etcd', { data: join(folder, 'etcd'), port, peerPort }),
     logFile: join(folder, 'etcd.log'),
     isReady: async () => (await fetch(`${url}/health`)).ok,
   });

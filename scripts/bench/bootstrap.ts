@@ -7,20 +7,20 @@ import { configMaps, namespaces, nodes } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { startRig } from '../rig.ts';
-import { type Findings, found } from './figure.ts';
+import type { Figure } from './figure.ts';
 import { forEach, openStage, pause, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;
 
 /** How much memory the bootstrap agent needs at most beside a large cluster. */
-export async function measureBootstrapMemory(): Promise<Findings> {
+export async function measureBootstrapMemory(): Promise<readonly Figure[]> {
   const what = `peak RSS of the bootstrap agent with ${nodeCount} nodes`;
   const [few, all] = [await peakOf(usualMasters), await peakOf(nodeCount)];
-  return found([
+  return [
     [`${what}, of which ${usualMasters} are masters`, 'MiB', few, 120],
     [`${what}, all of them labelled as masters`, 'MiB', all, 120],
-  ]);
+  ];
 }
 
 /** From its start until it has waited for masters while each node changed once. */

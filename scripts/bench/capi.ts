@@ -28,7 +28,7 @@ import { bundlePath } from '../bundle.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
 import { startRig } from '../rig.ts';
-import { type Findings, found, percentile } from './figure.ts';
+import { type Figure, percentile } from './figure.ts';
 import { cpuSecondsOf, forEach, pause, peakMiBOf, perMinute, secondsSince } from './process.ts';
 
 const hostsOfCluster = 10;
@@ -46,7 +46,7 @@ const quiet = minutes(1);
  * How soon a report is a condition, and what the managers need, of a few clusters and of ten times
  * as many.
  */
-export async function measureCapi(): Promise<Findings> {
+export async function measureCapi(): Promise<readonly Figure[]> {
   await using stage = await openStage(await ensurePart(capi));
   const work = async (): Promise<number> => {
     const before = stage.cpuSeconds();
@@ -65,7 +65,7 @@ export async function measureCapi(): Promise<Findings> {
   const applied = `objects of a cluster of ${masters} masters applied, to the data Secrets of all of them, beside ${size}`;
   const reported = `a report to the condition of its config, ${size}, 99 of 100`;
   const idle = 'requests of both managers to the API server, for each cluster in a quiet minute';
-  return found([
+  return [
     [reported, 's', percentile(latencies, 99), 1],
     [applied, 's', percentile(prepared, 100), 1],
     ...stage.managers.map(
@@ -74,7 +74,7 @@ export async function measureCapi(): Promise<Findings> {
     ),
     [`processor time of the managers for reports of ${size}`, 's', large, 12, ofTenth],
     [idle, 'requests per minute', asked / many, 2],
-  ]);
+  ];
 }
 
 /** A host by its config. */

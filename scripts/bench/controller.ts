@@ -11,7 +11,6 @@ import {
 import { controllerNamespace } from '../../mocks/cluster/pods.ts';
 import { clusterSeed, type HostRecord, hostSeed } from '../../mocks/inventory/records.ts';
 import { startInventory } from '../../mocks/inventory/server.ts';
-import { pathOfSelection } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { withoutPrefix } from '../../mocks/lab/start-cluster.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
@@ -19,10 +18,9 @@ import { approved, readRequest } from '../../src/cluster/csr/read-request.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { clusterOf } from '../../test/kube/rig.ts';
 import { bundlePath } from '../bundle.ts';
-import { pageOf } from '../docs/markdown.ts';
 import { startRig } from '../rig.ts';
-import { type Findings, found, percentile } from './figure.ts';
-import { forEach, pause, perMinute, run, secondsSince, start, until } from './process.ts';
+import { type Figure, percentile } from './figure.ts';
+import { forEach, pause, perMinute, secondsSince, start, until } from './process.ts';
 
 const hostCount = 1000;
 const requestCount = 10_000;
@@ -51,7 +49,7 @@ function hostOf(index: number): HostRecord {
 }
 
 /** What the controller of a large cluster needs, and how soon it acts. */
-export async function measureController(): Promise<Findings> {
+export async function measureController(): Promise<readonly Figure[]> {
   await using stage = await openControllerStage();
   const { rig, service } = stage;
   const agent = await stage.start();
@@ -72,30 +70,15 @@ export async function measureController(): Promise<Findings> {
   ]);
   await agent.stop();
   const size = `${hostCount} nodes and ${requestCount} certificate requests`;
-  const lists = await Promise.all(
-    [csrs, { kind: kinds.Node }].map((selection) => rig.client.read(pathOfSelection(selection))),
-  );
-  const bytes = lists.reduce((sum, { length }) => sum + length, 0);
-  const { stderr: bare } = await run([process.execPath, '-e', barePeak]);
-  return found(
-    [
-      [`peak RSS of the controller with ${size}`, 'MiB', peak, 128],
-      ['its lists of one selection, the most', 'lists', mostLists(await asked()), 1],
-      ['a node that is Ready to Done at the service, 99 of 100', 's', percentile(reports, 99), 1],
-      ['a certificate request to its approval, 99 of 100', 's', percentile(approvals, 99), 2],
-      ['its requests to the service, idle', 'requests per minute', ofService, 4],
-      ['its requests to the API server, idle', 'requests per minute', ofApi, 12],
-    ],
-    pageOf('performance-controller', {
-      mebibytes: (bytes / 1024 ** 2).toFixed(0),
-      bare: Number(bare).toFixed(0),
-    }),
-  );
+  return [
+    [`peak RSS of the controller with ${size}`, 'MiB', peak, 128],
+    ['its lists of one selection, the most', 'lists', mostLists(await asked()), 1],
+    ['a node that is Ready to Done at the service, 99 of 100', 's', percentile(reports, 99), 1],
+    ['a certificate request to its approval, 99 of 100', 's', percentile(approvals, 99), 2],
+    ['its requests to the service, idle', 'requests per minute', ofService, 4],
+    ['its requests to the API server, idle', 'requests per minute', ofApi, 12],
+  ];
 }
-
-const barePeak = `require('node:https');
-  const status = require('node:fs').readFileSync('/proc/self/status', 'utf8');
-  console.error(/^VmHWM:\\s+(\\d+)/m.exec(status)[1] / 1024);`;
 
 /** The largest number of lists of one resource; further pages do not count. */
 function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {

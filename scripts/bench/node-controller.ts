@@ -13,7 +13,7 @@ import { runControllers } from '../../src/kube/manager.ts';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { fakeRandom } from '../../test/support/fake-random.ts';
 import { patched } from '../../test/support/kube-changes.ts';
-import { type Findings, found, percentile } from './figure.ts';
+import { type Figure, percentile } from './figure.ts';
 import { peakMiBOf, run } from './process.ts';
 
 const poolCount = 12;
@@ -29,7 +29,7 @@ interface Work {
 }
 
 /** What the controller of pools needs in a large cluster. */
-export async function measureNodeController(): Promise<Findings> {
+export async function measureNodeController(): Promise<readonly Figure[]> {
   const [small, large] = [await workOf(1000), await workOf(5000)];
   const with1000 = `with 1000 nodes in ${poolCount} pools, ${draining} of which drain`;
   const longest = `the change that keeps its event loop the longest ${with1000}`;
@@ -37,13 +37,13 @@ export async function measureNodeController(): Promise<Findings> {
   const quiet = `its requests ${with1000}, while nothing changes`;
   // The pods of each node that drains every five seconds, and the release twice.
   const quietBound = draining * 12 + 2;
-  return found([
+  return [
     [`a change of a node ${with1000}, 99 of 100`, 's', percentile(small.events, 99), 0.01],
     [longest, 's', Math.max(...small.events), 0.05],
     ['a minute in which each of 5000 nodes changes once', 's', large.minute, 6, ofSmall],
     [quiet, 'requests per minute', small.quietRequests, quietBound],
     [`peak RSS of the controller of pools ${with1000}`, 'MiB', small.peakMiB, 150],
-  ]);
+  ];
 }
 
 /** As the first line of `build/entry.ts` has Node run the product. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { bundlePath } from '../bundle.ts';
 import { openSingleHost, singleHostWords } from '../../mocks/lab/single-host.ts';
 import { startServer } from '../../test/contract/real/http-server.ts';
-import { type Findings, found, percentile } from './figure.ts';
+import { type Figure, percentile } from './figure.ts';
 import { run, secondsSince, start } from './process.ts';
 
 const rounds = 21;
@@ -20,7 +20,7 @@ const bareReport = `
  * The time until help is printed and until the service gets the first report, without and with
  * Node's compile cache.
  */
-export async function measureStartUp(): Promise<Findings> {
+export async function measureStartUp(): Promise<readonly Figure[]> {
   await using host = await openSingleHost({
     role: 'master',
     isControlPlaneDone: true,
@@ -46,7 +46,7 @@ export async function measureStartUp(): Promise<Findings> {
     () => timeToRequest(install, { ...host.environment, ...cached }),
   );
   const same = 'bare Node with the same request';
-  return found([
+  return [
     ['`--help`', 's', shownHelp, 2, { name: 'bare Node', measured: bareHelp }],
     ['start to the first request', 's', first, 5, { name: same, measured: bareFirst }],
     [
@@ -56,7 +56,7 @@ export async function measureStartUp(): Promise<Findings> {
       3,
       { name: same, measured: bareAgain },
     ],
-  ]);
+  ];
 }
 
 /** Measures a bare program and ours in turns, in seconds. */
