@@ -78,7 +78,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   },
   'end-bootkube': async (work) => {
     await reportEtcd(work);
-    await writeFile(await placeFor(work.bootstrap.files, '/opt/openshift/.bootkube.done'), '');
+    await writeFile(placeFor(work.bootstrap.files, '/opt/openshift/.bootkube.done'), '');
     work.bootstrap.units.become('bootkube.service', 'inactive');
   },
   'move-api': async ({ kube, finalServer }) => {
@@ -149,7 +149,7 @@ async function noteRequest(
 async function logRequest(work: ClusterWork, host: string): Promise<void> {
   const line = requestLine(work, host);
   const { files } = work.bootstrap;
-  await appendFile(await placeFor(files, `/var/log/containers/${configServerLog}`), line);
+  await appendFile(placeFor(files, `/var/log/containers/${configServerLog}`), line);
 }
 
 const readyMasters = ({ plan, state }: ClusterWork): readonly string[] =>

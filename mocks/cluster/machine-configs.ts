@@ -60,7 +60,7 @@ export async function annotateNode(work: ClusterWork, { host }: OnHost): Promise
   const { role } = memberNamed(work, host);
   const isLate = role === 'master' && work.state().reconfigured.includes(host);
   const rendered = isLate ? renderedAgainName(role) : renderedName(role);
-  const annotations = (await systemAnnotations(work, host)) ?? configAnnotations(rendered);
+  const annotations = systemAnnotations(work, host) ?? configAnnotations(rendered);
   await work.kube.client.merge({ kind: kinds.Node, name: host }, { metadata: { annotations } });
 }
 

@@ -18,7 +18,7 @@ interface Manifest {
 /** The bootstrap host's files for its cluster, as texts with their paths. */
 export async function readManifests({ real }: ClusterWork['bootstrap']['files']) {
   const found = folders.map(async (folder) => {
-    const place = await real(folder);
+    const place = real(folder);
     const names = (await readdir(place).catch(() => [])).filter((name) => /\.ya?ml$/.test(name));
     return Promise.all(
       names.toSorted().map(async (name) => {

@@ -37,7 +37,7 @@ const renderedConfig = JSON.stringify({
 /** Runs bootkube of a single node on the host: it renders the node's own Ignition. */
 export function simulateBootstrapInPlace({ units, files }: Machine, pace: Pace): void {
   const write = async (path: string, text: string): Promise<void> =>
-    writeFile(await placeFor(files, path), text, { mode: 0o600 });
+    writeFile(placeFor(files, path), text, { mode: 0o600 });
   units.onStart.set('bootkube.service', async (become, signal) => {
     become('active');
     await sleep((pace.apiSeconds + pace.bootkubeSeconds) * 1000, undefined, { signal });

@@ -1,7 +1,4 @@
 import {
-  appendFileSync,
-  chmodSync,
-  copyFileSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -10,10 +7,7 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
-  type Stats,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -28,7 +22,7 @@ export interface HostFiles {
    * The path on this machine of a path of the host.
    * @throws Error if a symbolic link would leave the host
    */
-  readonly real: (path: string) => Promise<string>;
+  readonly real: (path: string) => string;
 }
 
 /** Creates the files of a host below a directory. */
@@ -43,7 +37,7 @@ export function hostFiles(root: string): HostFiles {
     }
     return place;
   };
-  return { root, real: (path) => new Promise((resolve) => resolve(real(path))) };
+  return { root, real };
 }
 
 const existingPart = (place: string): string =>
@@ -79,74 +73,26 @@ function filesBelow(folder: string): readonly string[] {
   });
 }
 
-// Calls on the files of a simulated host. They are small and in memory or in a cache: each call is
-// synchronous, because a thread for it takes many times as long.
+// Files of a simulated host are small and in memory or in a cache, so its programs read and write
+// them synchronously: a thread for each call takes many times as long.
 
-/**
- * Makes a synchronous call with the interface of `node:fs/promises`; its exception rejects the
- * promise.
- */
-const atOnce =
-  <Words extends readonly unknown[], Answer>(call: (...words: Words) => Answer) =>
-  (...words: Words): Promise<Answer> =>
-    new Promise((resolve) => resolve(call(...words)));
-
-interface Deep {
-  readonly recursive: boolean;
+/** The text of a file of a host; undefined if it cannot be read. */
+export function textOf({ real }: Pick<HostFiles, 'real'>, path: string): string | undefined {
+  const place = real(path);
+  try {
+    return readFileSync(place, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
-/** The bytes of a file. */
-export const readBytes = atOnce((path: string): Buffer => readFileSync(path));
-/** The text of a file in the given encoding. */
-export const readFile = atOnce((path: string, encoding: BufferEncoding): string =>
-  readFileSync(path, encoding),
-);
-/** Writes a complete file, or appends to it with the flag `a`. */
-export const writeFile = atOnce(
-  (
-    path: string,
-    content: string | Uint8Array,
-    options: { readonly mode?: number; readonly flag?: string } = {},
-  ): void => writeFileSync(path, content, options),
-);
-/** Appends to a file. */
-export const appendFile = atOnce((path: string, content: string | Uint8Array): void =>
-  appendFileSync(path, content),
-);
-/** Creates a directory, with its parents if requested. */
-export const mkdir = atOnce(
-  (path: string, options: Deep = { recursive: false }): void => void mkdirSync(path, options),
-);
-/** Names in a directory, recursive if requested. */
-export const readdir = atOnce(
-  (path: string, options: Deep = { recursive: false }): readonly string[] =>
-    readdirSync(path, { ...options, encoding: 'utf8' }),
-);
-/** Removes a file, or a tree. */
-export const rm = atOnce(
-  (path: string, options: { readonly force: boolean; readonly recursive?: boolean }): void =>
-    rmSync(path, options),
-);
 /** Copies a tree over existing files. */
-export const copyTree = atOnce((from: string, to: string): void =>
-  cpSync(from, to, { recursive: true, force: true }),
-);
-/** Copies a file. */
-export const copyFile = atOnce((from: string, to: string): void => copyFileSync(from, to));
-/** Renames a file. */
-export const rename = atOnce((from: string, to: string): void => renameSync(from, to));
-/** Makes a symbolic link. */
-export const symlink = atOnce((target: string, path: string): void => symlinkSync(target, path));
-/** Sets the permissions of a file. */
-export const chmod = atOnce((path: string, mode: number): void => chmodSync(path, mode));
-/** The properties of the target of a path. */
-export const stat = atOnce((path: string): Stats => statSync(path));
-/** Whether a path exists. */
-export const isThere = (path: string): boolean => existsSync(path);
+export const copyTree = (from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, force: true });
 
 /** The path on this machine of a file of a host; creates its folder. */
-export async function placeFor({ real }: Pick<HostFiles, 'real'>, path: string): Promise<string> {
-  const place = await real(path);
+export function placeFor({ real }: Pick<HostFiles, 'real'>, path: string): string {
+  const place = real(path);
   mkdirSync(dirname(place), { recursive: true });
   return place;
 }

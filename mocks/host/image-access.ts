@@ -2,7 +2,7 @@
 // credentials in a file, at registries that may refuse access.
 import { credentialsIn, type HeldImage, placesOf, registryOf } from '../registries/network.ts';
 import type { Call } from './call.ts';
-import { readFile } from './files.ts';
+import { textOf as textOfFile } from './files.ts';
 import { publish } from './images.ts';
 import type { Machine } from './machine.ts';
 
@@ -18,13 +18,13 @@ interface ImageRequest {
 const HOST_SETTINGS = '/etc/containers/registries.conf';
 
 /** Finds an image at the first location that has it; otherwise returns the last refusal. */
-export async function pullImage(
+export function pullImage(
   machine: Machine,
   { image, authFile, settings = HOST_SETTINGS }: ImageRequest,
-): Promise<HeldImage | string> {
+): HeldImage | string {
   let last = '';
-  for (const place of placesOf(await textOf(machine, settings), image)) {
-    const refusal = await refusalAt(machine, { place, verb: 'pull', authFile });
+  for (const place of placesOf(textOf(machine, settings), image)) {
+    const refusal = refusalAt(machine, { place, verb: 'pull', authFile });
     const found = refusal === undefined ? machine.images.inRegistries.get(place) : undefined;
     if (found !== undefined) return found;
     last = refusal ?? `reading manifest ${place}: manifest unknown`;
@@ -33,12 +33,12 @@ export async function pullImage(
 }
 
 /** Puts an image into a registry; returns the refusal if the registry refuses it. */
-export async function pushImage(
+export function pushImage(
   machine: Machine,
   { image: place, authFile }: ImageRequest,
   held: HeldImage,
-): Promise<string | undefined> {
-  const refusal = await refusalAt(machine, { place, verb: 'push', authFile });
+): string | undefined {
+  const refusal = refusalAt(machine, { place, verb: 'push', authFile });
   if (refusal === undefined) publish(machine.images, place, held);
   return refusal;
 }
@@ -55,20 +55,16 @@ interface Asked {
   readonly authFile: string | undefined;
 }
 
-async function refusalAt(
-  machine: Machine,
-  { place, verb, authFile }: Asked,
-): Promise<string | undefined> {
+function refusalAt(machine: Machine, { place, verb, authFile }: Asked): string | undefined {
   const { network, isServing } = machine.images;
   if (network === undefined) return undefined;
   const registry = registryOf(place);
   if (registry.startsWith('127.0.0.1:')) {
     return isServing ? undefined : `dial tcp ${registry}: connect: connection refused`;
   }
-  const secret = authFile === undefined ? '' : await textOf(machine, authFile);
+  const secret = authFile === undefined ? '' : textOf(machine, authFile);
   const credentials = secret === '' ? undefined : credentialsIn(secret, registry);
   return network.reach({ by: machine.name, verb, image: place, credentials });
 }
 
-const textOf = async ({ files }: Machine, path: string): Promise<string> =>
-  readFile(await files.real(path), 'utf8').catch(() => '');
+const textOf = ({ files }: Machine, path: string): string => textOfFile(files, path) ?? '';

@@ -1,6 +1,7 @@
 // A host that runs from its disk as a node of a cluster: its start, and the deployment that
 // rpm-ostree has staged for its next start. Files of the live system outside of /run and /tmp stay,
 // for inspection.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { finalStateroot } from '../../src/steps/image/deploy-final.ts';
@@ -8,7 +9,7 @@ import { rootArgument } from './commands/rpm-ostree.ts';
 import { grubLine } from './kernel-arguments.ts';
 import type { Machine, RunningSystem } from './machine.ts';
 import { placeInPartition } from './partition-files.ts';
-import { mkdir, placeFor, rm, writeFile } from './files.ts';
+import { placeFor } from './files.ts';
 
 /** The state of a host at its first start from its disk. */
 interface FirstStart {
@@ -30,14 +31,14 @@ const nodeUnits = ['NetworkManager.service', 'crio.service', 'kubelet.service'];
  * id. From then on `machine.running` is its running system, and `machine.reboot` is set by a
  * command that orders a reboot.
  */
-export async function startFromDisk(
+export function startFromDisk(
   machine: Machine,
   { image, kernelArguments = [], pullSecret }: FirstStart,
-): Promise<string> {
+): string {
   const all = kernelArguments.includes(platform) ? [] : [platform];
   machine.running = { booted: image, kernelArguments: [...all, ...kernelArguments] };
-  await put(machine, '/etc/machine-config-daemon/currentconfig', '{}\n');
-  if (pullSecret !== undefined) await put(machine, '/var/lib/kubelet/config.json', pullSecret);
+  put(machine, '/etc/machine-config-daemon/currentconfig', '{}\n');
+  if (pullSecret !== undefined) put(machine, '/var/lib/kubelet/config.json', pullSecret);
   return comeUp(machine, machine.running);
 }
 
@@ -45,7 +46,7 @@ export async function startFromDisk(
  * Starts such a host again: it runs the staged deployment, if any. Returns its new boot id.
  * @throws Error if the host was never started from its disk
  */
-export async function restartFromDisk(machine: Machine): Promise<string> {
+export function restartFromDisk(machine: Machine): string {
   const { running } = machine;
   if (running === undefined) throw new Error(`${machine.name} was not started from its disk`);
   const { image, kernelArguments } = running.staged ?? { ...running, image: running.booted };
@@ -53,33 +54,30 @@ export async function restartFromDisk(machine: Machine): Promise<string> {
   return comeUp(machine, machine.running);
 }
 
-async function comeUp(
-  machine: Machine,
-  { booted, kernelArguments }: RunningSystem,
-): Promise<string> {
+function comeUp(machine: Machine, { booted, kernelArguments }: RunningSystem): string {
   const { files, locks, units } = machine;
   for (const folder of ['/run', '/tmp']) {
-    await rm(await files.real(folder), { recursive: true, force: true });
+    rmSync(files.real(folder), { recursive: true, force: true });
   }
   for (const folder of ['/run/lock', '/tmp']) {
-    await mkdir(await files.real(folder), { recursive: true });
+    mkdirSync(files.real(folder), { recursive: true });
   }
   const bootId = randomUUID();
-  await put(machine, '/run/ostree-booted', '');
-  await put(
+  put(machine, '/run/ostree-booted', '');
+  put(
     machine,
     '/proc/cmdline',
     `BOOT_IMAGE=/vmlinuz rw ${grubLine([...kernelArguments, rootArgument(booted)])}\n`,
   );
-  await put(machine, '/proc/sys/kernel/random/boot_id', `${bootId}\n`);
+  put(machine, '/proc/sys/kernel/random/boot_id', `${bootId}\n`);
   locks.clear();
   units.reset(nodeUnits, []);
   machine.reboot = undefined;
   return bootId;
 }
 
-const put = async ({ files }: Machine, path: string, content: string): Promise<void> =>
-  writeFile(await placeFor(files, path), content);
+const put = ({ files }: Machine, path: string, content: string): void =>
+  writeFileSync(placeFor(files, path), content);
 
 /** The system that a machine boots. */
 type Boot =

@@ -1,13 +1,11 @@
 // The live system that a host starts from its medium: its files, its mounts, its units. It is in
 // memory and new after each start.
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Mount } from './devices.ts';
 import type { LiveSystem, Machine } from './machine.ts';
-import { writeFile } from './files.ts';
 import { type UnitBehaviour, type Units, unitsOf } from './units.ts';
 
 /** The mounts of a live system at its start. */
@@ -83,9 +81,9 @@ export function simulateUnits(machine: Machine): void {
     become('active');
   });
   units.onStart.set(nodeImage.overlay, overlayLife(machine));
-  units.onStart.set('NetworkManager.service', async (become) => {
+  units.onStart.set('NetworkManager.service', (become) => {
     become('active');
-    await prependLocalDns(machine);
+    prependLocalDns(machine);
   });
 }
 
@@ -98,14 +96,14 @@ const overlayLife =
       return;
     }
     await sleep(live.nodeImageSeconds * 1000, undefined, { signal });
-    await writeFile(await files.real('/usr/bin/oc'), '');
+    writeFileSync(files.real('/usr/bin/oc'), '');
     become('active');
   };
 
 /** The dispatcher script of the bootstrap Ignition config puts the host's own resolver first. */
-async function prependLocalDns({ files }: Machine): Promise<void> {
-  await writeFile(
-    await files.real('/etc/resolv.conf'),
+function prependLocalDns({ files }: Machine): void {
+  writeFileSync(
+    files.real('/etc/resolv.conf'),
     'search lab.example.test\nnameserver 192.168.126.10\nnameserver 127.0.0.1\n',
   );
 }
@@ -117,10 +115,10 @@ const inMemory = ['opt', 'run', 'tmp', 'var', 'etc', 'root', 'home', 'usr', 'mnt
  * Starts the live system of a machine again: the content of memory is lost, the disks are
  * unchanged.
  */
-export async function restartLiveSystem(machine: Machine): Promise<void> {
+export function restartLiveSystem(machine: Machine): void {
   const { files, devices, live, locks, frozen } = machine;
   for (const folder of inMemory) {
-    await rm(join(files.root, folder), { recursive: true, force: true });
+    rmSync(join(files.root, folder), { recursive: true, force: true });
   }
   writeLiveSystem(files.root, live);
   devices.mounts.splice(0, devices.mounts.length, ...liveMounts);

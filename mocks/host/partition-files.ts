@@ -24,9 +24,9 @@ const COVERED = '.covered';
  * synchronous: commands of a killed agent may still run at the same time as the commands of the
  * next agent.
  */
-export async function showMount(machine: Machine, target: string): Promise<void> {
+export function showMount(machine: Machine, target: string): void {
   const { devices, files } = machine;
-  const place = await files.real(target);
+  const place = files.real(target);
   const covered = join(files.root, COVERED, encodeURIComponent(target));
   const top = devices.mounts.findLast((one) => one.target === target);
   const device = top === undefined ? undefined : devices.byPath(top.source);

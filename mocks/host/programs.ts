@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Call, Program, Programs } from './call.ts';
 import { copyingPrograms, linkPrograms } from './commands/trees.ts';
 import { writerPrograms } from './commands/coreos-installer.ts';
@@ -14,7 +14,6 @@ import { containerPrograms, imagePrograms } from './commands/containers.ts';
 import { movingPrograms } from './commands/rpm-ostree.ts';
 import { shellPrograms, systemPrograms, transientPrograms } from './commands/system.ts';
 import { unitPrograms } from './commands/systemctl.ts';
-import { readFile } from './files.ts';
 import type { Machine, RanCommand } from './machine.ts';
 
 const bare: Programs = {
@@ -52,10 +51,10 @@ const programNamed = (name: string): Program | undefined => among(programs, name
  * A script of the host: prints the text of its `echo` lines, with its variables replaced, and exits
  * with the code in its last line.
  */
-async function scriptNamed({ files }: Machine, name: string): Promise<Program | undefined> {
-  const at = await files.real(name);
+function scriptNamed({ files }: Machine, name: string): Program | undefined {
+  const at = files.real(name);
   if (!name.startsWith('/') || !existsSync(at)) return undefined;
-  const script = await readFile(at, 'utf8');
+  const script = readFileSync(at, 'utf8');
   return (_machine, { out, env }) => {
     for (const [, text = ''] of script.matchAll(/^echo (.*)$/gm)) {
       out(`${text.replaceAll(/\$(\w+)/g, (_, variable: string) => env[variable] ?? '')}\n`);
@@ -79,9 +78,7 @@ export async function runCommand(machine: Machine, call: Call): Promise<number> 
   const record: RanCommand = { argv, env: Object.keys(call.env), at: Date.now() };
   machine.ran.push(record);
   const [name = ''] = argv;
-  const program = isEntered
-    ? (programNamed(name) ?? (await scriptNamed(machine, name)))
-    : undefined;
+  const program = isEntered ? (programNamed(name) ?? scriptNamed(machine, name)) : undefined;
   if (program === undefined) {
     machine.unknown.push(argv.join(' '));
     call.err(`nsenter: failed to execute ${name}: No such file or directory\n`);

@@ -103,8 +103,7 @@ export function openClient(options: TransportOptions): KubeClient {
       return readWatch(() => transport.send({ method: 'GET', path, signal }), signal);
     },
     read: async (path, signal) => {
-      const limit = signal === undefined ? {} : { signal };
-      return (await transport.send({ method: 'GET', path, ...limit })).text();
+      return (await transport.send({ method: 'GET', path, signal })).text();
     },
     tokenOf: async (namespace, name, pod) => {
       const path = pathOfObject({ kind: serviceAccounts, namespace, name }, 'token');

@@ -14,7 +14,7 @@ interface KubeRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   /** Ends the request; default: a limit of half a minute. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Sends requests of one user to the address at that moment. */
@@ -69,7 +69,7 @@ export function openTransport({ url, ca, user }: TransportOptions): Transport {
         'content-type': contentType ?? 'application/json',
         ...authorization,
       },
-      ...(body === undefined ? {} : { body: bodyOf(body) }),
+      body: bodyOf(body),
     });
   return {
     send: async (request) => {
@@ -88,9 +88,8 @@ export function openTransport({ url, ca, user }: TransportOptions): Transport {
   };
 }
 
-function bodyOf(body: unknown): BodyInit {
-  return typeof body === 'string' ? body : JSON.stringify(body);
-}
+const bodyOf = (body: unknown): BodyInit | null =>
+  typeof body === 'string' ? body : body === undefined ? null : JSON.stringify(body);
 
 /**
  * One line of a watch. An `ERROR` has a `Status` with its `code`; 410 means that the history is

@@ -149,21 +149,15 @@ export async function planOfAgent(
   return describeRole(chooseRole(config), config);
 }
 
-/** Follows the event stream in an agent's file. */
-interface EventFollower {
-  /** Reads the remaining lines and stops following. */
-  readonly end: () => void;
-}
-
 const POLL_INTERVAL_MILLIS = 40;
 const CHUNK_BYTES = 65_536;
 
 /**
- * Calls `onEvent` for each complete line of a growing file, from its beginning. It reads
- * synchronously: mostly there is no new line, and finding that out takes only a few microseconds
- * so.
+ * Calls `onEvent` for each complete line of a growing file, from its beginning, until `end`, which
+ * reads the remaining lines. It reads synchronously: mostly there is no new line, and finding that
+ * out takes only a few microseconds so.
  */
-export function followEvents(path: string, onEvent: (event: RunEvent) => void): EventFollower {
+export function followEvents(path: string, onEvent: (event: RunEvent) => void) {
   const chunk = Buffer.alloc(CHUNK_BYTES);
   let rest = Buffer.alloc(0);
   let file: number | undefined;
@@ -219,10 +213,7 @@ export interface AgentFailure {
 const TAIL_CHARACTERS = 2000;
 
 /** Finds the last lines of an agent with its failure; without them, takes the end of the log. */
-export function failureIn(
-  log: string,
-  end: { readonly exitCode: number | undefined; readonly signal: string | undefined },
-): AgentFailure {
+export function failureIn(log: string, end: AgentEnd): AgentFailure {
   const [, code, message] = /^failed: ([\w.-]+): (.*)$/m.exec(log) ?? [];
   const [why, hint, logs] = [/^why: (.*)$/m, /^next: (.*)$/m, /^logs: (.*)$/m].map(
     (line) => line.exec(log)?.[1],

@@ -31,28 +31,19 @@ export const headingOf = ({ title, description, usualSeconds }: Scenario): PageH
   usual: usualSeconds === undefined ? undefined : seconds(usualSeconds),
 });
 
-/** The requested page. */
-interface PageRequest {
-  readonly isServed: boolean;
-  /** Path at which the page is saved at the end of the run. */
-  readonly file: string | undefined;
-}
-
 /** The end of a run. */
-interface RunEnd extends Pick<
+type RunEnd = Pick<
   LabReport,
-  'outcome' | 'clusterStatus' | 'operators' | 'isAsExpected'
-> {
-  readonly differences: readonly string[];
-}
+  'outcome' | 'clusterStatus' | 'operators' | 'isAsExpected' | 'differences'
+>;
 
 /** The page of a run of the lab. */
 export type LabPage = Awaited<ReturnType<typeof openLabPage>>;
 
-/** Opens the page of a new run. */
+/** Opens the page of a new run, which is served, or saved to a file at the end of the run. */
 export async function openLabPage(
   { title, about, usual }: PageHeading,
-  { isServed, file }: PageRequest,
+  { isServed, file }: { readonly isServed: boolean; readonly file: string | undefined },
 ) {
   const page = livePage({ ...emptyPage(title, about, Date.now()), usual });
   const address = { host: '127.0.0.1', port: 0 };
@@ -173,10 +164,7 @@ function endOfHost(
 ): Omit<Extract<PageUpdate, { kind: 'host-end' }>, 'kind' | 'at' | 'host'> {
   if (outcome === 'done') return { isGood: true, text: 'is a node' };
   const { logs } = found ?? {};
-  const failure =
-    logs === undefined || commands === undefined
-      ? found
-      : { ...found, logs: commands.ofHost(logs) };
+  const failure = logs === undefined ? found : { ...found, logs: commands?.ofHost(logs) ?? logs };
   const isStopped = outcome === 'stopped' || outcome === 'rebooted';
   return { isGood: false, isStopped, text: outcome ?? '', failure };
 }

@@ -100,7 +100,7 @@ async function runUntilItEnds(
     });
     await Promise.all(second);
     if (interruption === undefined) return end;
-    await recover(host, interruption);
+    recover(host, interruption);
   }
 }
 
@@ -278,10 +278,10 @@ function interrupt(host: LabHost, agent: AgentProcess): void {
 }
 
 /** Restores a host after its agent was interrupted. */
-async function recover(host: LabHost, kind: Interruption): Promise<void> {
+function recover(host: LabHost, kind: Interruption): void {
   if (kind === 'power-loss') {
     host.phase = 'lost its power';
-    await restartLiveSystem(host.machine);
+    restartLiveSystem(host.machine);
   }
   host.server.powerOn();
 }

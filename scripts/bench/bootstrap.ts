@@ -3,12 +3,14 @@ import { installConfig } from '../../mocks/inventory/ignition-files.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
+import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { configMaps, namespaces, nodes } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { seconds } from '../../src/model/duration.ts';
+import { bundlePath } from '../bundle.ts';
 import { startRig } from '../rig.ts';
 import type { Figure } from './figure.ts';
-import { forEach, openStage, pause, type Watched } from './process.ts';
+import { forEach, pause, start, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;
@@ -39,18 +41,26 @@ async function peakOf(masters: number): Promise<number> {
  */
 async function openBootstrapStage(kubeconfig: string) {
   await using ends = new AsyncDisposableStack();
-  const stage = ends.use(await openStage('bootstrap'));
-  const { host } = stage;
+  const host = ends.use(
+    await openSingleHost({
+      role: 'bootstrap',
+      isControlPlaneDone: false,
+      // Lines as the real tool prints them: one per second.
+      write: { seconds: 2, flushSeconds: 0, lineMillis: 1000 },
+      token: 'bench',
+    }),
+  );
   host.inventory.store.setKubeconfig(kubeconfig);
   const events = join(host.folder, 'events.jsonl');
-  const agent = stage.agent(bootstrapWords, {
+  const agent = start([bundlePath, ...host.words, ...bootstrapWords], {
+    ...host.environment,
     [settingVariable('images.self')]: 'registry.example.test/self:1',
     [settingVariable('log.events')]: events,
   });
   ends.defer(agent.stop);
   await waitsForMasters(agent, events);
   const opened = ends.move();
-  return { host, agent, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  return { agent, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 const bootstrapWords: readonly string[] = [

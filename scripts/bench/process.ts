@@ -4,9 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import { openSingleHost, type SingleHostPlan } from '../../mocks/lab/single-host.ts';
 import { type Millis, minutes } from '../../src/model/duration.ts';
-import { bundlePath } from '../bundle.ts';
 
 /** A program that was run to its end. */
 interface Finished {
@@ -65,23 +63,6 @@ export function cpuSecondsOf(pid: number): number {
 export function peakMiBOf(pid: number | 'self'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1024;
-}
-
-/** Builds the host and starts the service; no master is done, so a worker waits for ever. */
-export async function openStage(role: SingleHostPlan['role']) {
-  const host = await openSingleHost({
-    role,
-    isControlPlaneDone: false,
-    // Lines as the real tool prints them: one per second.
-    write: { seconds: 2, flushSeconds: 0, lineMillis: 1000 },
-    token: 'bench',
-  });
-  return {
-    host,
-    agent: (words: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): Watched =>
-      start([bundlePath, ...host.words, ...words], { ...host.environment, ...environment }),
-    [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
-  };
 }
 
 /** Resolves with the value as soon as it is defined. */

@@ -1,7 +1,7 @@
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { etcdConditions } from '../../mocks/cluster/etcd.ts';
+import { placeFor } from '../../mocks/host/files.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
-import { mkdir, writeFile } from '../../mocks/host/files.ts';
 import { bootstrapIgnition } from '../../mocks/inventory/ignition-files.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import { configMaps, etcds, events, machineConfigs, nodes } from '../../src/kube/kinds.ts';
@@ -25,10 +25,9 @@ const renderedMaster = JSON.stringify({
 
 /** Makes the units of a bootstrap host start a control plane that completes in a moment. */
 export function giveControlPlane(machine: Machine): void {
-  const write = async (path: string, text: string): Promise<void> => {
-    const place = await machine.files.real(path);
-    await mkdir(dirname(place), { recursive: true });
-    await writeFile(place, text);
+  const write = (path: string, text: string): Promise<void> => {
+    writeFileSync(placeFor(machine.files, path), text);
+    return Promise.resolve();
   };
   const { units } = machine;
   units.add('bootkube.service', 'approve-csr.service', 'progress.service');

@@ -269,14 +269,14 @@ describe('a run that is resumed after the first loss', () => {
       .flatMap((fact) => (fact?.path?.endsWith('.ign') === true ? [fact.path] : []));
     const texts = new Map<string, string>();
     for (const path of saved) {
-      const place = await machine.files.real(path);
+      const place = machine.files.real(path);
       texts.set(path, await readFile(place, 'utf8'));
     }
     journal.restart();
     const life = await live(world, { config, journal, commands: 1e6 });
     expect(life.error).toBeUndefined();
     for (const [path, text] of texts) {
-      expect(await readFile(await machine.files.real(path), 'utf8')).toBe(text);
+      expect(await readFile(machine.files.real(path), 'utf8')).toBe(text);
     }
     const fetched = inventory.calls.filter((call) => call.startsWith('hostIgnition')).length;
     return { fetched, count: texts.size };

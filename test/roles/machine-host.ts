@@ -38,7 +38,7 @@ interface Agent extends Power {
  */
 export function machineHost(machine: Machine, agent: Agent): Host {
   const held = new Set<string>();
-  const place = async (path: string) => ({ at: await machine.files.real(path), path });
+  const place = (path: string) => Promise.resolve({ at: machine.files.real(path), path });
   const doing = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
     agent.check();
     agent.moved();
@@ -58,7 +58,8 @@ export function machineHost(machine: Machine, agent: Agent): Host {
     realPath: async (path) => {
       const device = machine.devices.byPath(path);
       if (device !== undefined) return `/dev/${device.kname}`;
-      return existsSync(await machine.files.real(path)) ? path : undefined;
+      const { at } = await place(path);
+      return existsSync(at) ? path : undefined;
     },
     watch: (paths, changed, signal) =>
       watchFiles({ root: machine.files.root, pollInterval: 10, paths, signal }, changed),

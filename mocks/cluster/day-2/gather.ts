@@ -1,7 +1,6 @@
 // Gathers the facts of the day after for the checks: from the hosts, the API server and the
 // registries.
-import { readFile } from 'node:fs/promises';
-import type { Machine } from '../../host/machine.ts';
+import { textOf } from '../../host/files.ts';
 import { builtPools, type LayeredSite, machineOf, repositoryOf } from '../../layering/plan.ts';
 import { recordedOn } from '../layering/node.ts';
 import { operatorNamespace } from '../layering/controllers.ts';
@@ -44,7 +43,7 @@ export async function gatherDay(
       osConfig: osConfigs.find(({ metadata: { name } }) => name === pool),
       machineConfigPool: pools.find(({ metadata: { name } }) => name === pool),
     })),
-    hosts: await Promise.all(nodes.map(({ name }) => hostNow(work, layered, { ...known, name }))),
+    hosts: nodes.map(({ name }) => hostNow(work, layered, { ...known, name })),
     nodes,
     moments: record.moments,
     wanted: wantedPods,
@@ -64,26 +63,23 @@ function pushedLast({ plan, network }: LayeredSite, pool: string): string {
   return held === undefined ? '' : `${repository}@${held.digest}`;
 }
 
-async function hostNow(
+function hostNow(
   work: ClusterWork,
   layered: LayeredSite,
   { name, restarts, losses }: Known & { readonly name: string },
-): Promise<EndedHost> {
+): EndedHost {
   const machine = machineOf(layered, name);
   return {
     name,
     pool: memberNamed(work, name).role,
     booted: machine.running?.booted ?? '',
-    recorded: await recordedOn(machine),
-    commandLine: (await textOn(machine, '/proc/cmdline')) ?? '',
-    file: await textOn(machine, workerChange.file.path),
+    recorded: recordedOn(machine),
+    commandLine: textOf(machine.files, '/proc/cmdline') ?? '',
+    file: textOf(machine.files, workerChange.file.path),
     restarts: restarts(name),
     powerLosses: losses(name),
   };
 }
-
-const textOn = async ({ files }: Machine, path: string): Promise<string | undefined> =>
-  readFile(await files.real(path), 'utf8').catch(() => undefined);
 
 async function refusedRequests({ kube }: ClusterWork): Promise<readonly string[]> {
   const asked = await Promise.all(

@@ -34,7 +34,7 @@ export function runHosts(
   };
   const start = async (host: string): Promise<void> => {
     const machine = machineOf(layered, host);
-    work.bootIds.renew(host, await restartFromDisk(machine));
+    work.bootIds.renew(host, restartFromDisk(machine));
     const before = layered.systems.get(host);
     const { booted: image = '', kernelArguments = [] } = machine.running ?? {};
     if (before !== undefined) layered.systems.set(host, { ...before, image, kernelArguments });

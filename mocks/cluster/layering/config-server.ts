@@ -1,9 +1,9 @@
 // The machine-config-server: on the bootstrap host it reads files, in the cluster it reads objects.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { placeFor } from '../../host/files.ts';
+import { placeFor, textOf } from '../../host/files.ts';
 import { type LayeredSite, servesImages } from '../../layering/plan.ts';
 import {
   bootstrapRendering,
@@ -29,15 +29,14 @@ export async function serveConfig(work: ClusterWork, pool: string): Promise<stri
 }
 
 /** Whether the server of the bootstrap host has all its files. */
-const canServe = async (work: ClusterWork): Promise<boolean> =>
-  (await fileOn(work, controllerConfig)) !== undefined;
+const canServe = (work: ClusterWork): boolean => fileOn(work, controllerConfig) !== undefined;
 
-async function servedByBootstrap(work: ClusterWork, pool: string): Promise<string | undefined> {
-  if (!bootstrapPools.includes(pool) || !(await canServe(work))) return undefined;
-  const poolText = await fileOn(work, poolPath(pool));
+function servedByBootstrap(work: ClusterWork, pool: string): string | undefined {
+  if (!bootstrapPools.includes(pool) || !canServe(work)) return undefined;
+  const poolText = fileOn(work, poolPath(pool));
   if (poolText === undefined) return undefined;
   const name = partAt(parse(poolText), 'status', 'configuration', 'name');
-  const text = await fileOn(work, renderedPath(String(name)));
+  const text = fileOn(work, renderedPath(String(name)));
   if (text === undefined) return undefined;
   const machineConfig = parse(text) as KubeObject;
   const namesImage = work.layered !== undefined && servesImages(work.layered.plan);
@@ -62,8 +61,8 @@ async function servedByCluster(
   return servedIgnition({ machineConfig, image: image === '' ? undefined : image });
 }
 
-const fileOn = async ({ bootstrap }: ClusterWork, path: string): Promise<string | undefined> =>
-  readFile(await bootstrap.files.real(path), 'utf8').catch(() => undefined);
+const fileOn = ({ bootstrap }: ClusterWork, path: string): string | undefined =>
+  textOf(bootstrap.files, path);
 
 // The bootstrap controller of the Machine Config Operator.
 
@@ -86,7 +85,7 @@ export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite)
     [parseAllDocuments(text)].flat().map((document) => document.toJS() as unknown),
   );
   for (const [path, text] of bootstrapRendering(layered.plan, found)) {
-    await writeFile(await placeFor(files, path), text);
+    await writeFile(placeFor(files, path), text);
   }
 }
 
@@ -95,7 +94,7 @@ const POLL_INTERVAL_MILLIS = 100;
 /** Waits in the background until the machine-config-server of the bootstrap host can serve. */
 export function awaitRelease(work: ClusterWork): void {
   const wait = async (): Promise<void> => {
-    while (!(await canServe(work))) {
+    while (!canServe(work)) {
       await sleep(POLL_INTERVAL_MILLIS, undefined, { signal: work.signal });
     }
     work.emit({ kind: 'released' });

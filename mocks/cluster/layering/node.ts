@@ -1,6 +1,6 @@
 // A node of a layered cluster: the system after its first boot, its daemon, its restarts, the
 // record on its disk.
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeIgnition } from '../../host/commands/machine-config-daemon.ts';
 import {
@@ -9,6 +9,7 @@ import {
   startFromDisk,
   systemOnDisk,
 } from '../../host/installed-system.ts';
+import { placeFor, textOf } from '../../host/files.ts';
 import type { Machine } from '../../host/machine.ts';
 import {
   type LayeredSite,
@@ -64,8 +65,8 @@ async function bootFirst(work: ClusterWork, layered: LayeredSite, host: string):
   };
   layered.systems.set(host, system);
   if (pivots) layered.restarted(host);
-  await writeIgnition(machine, text);
-  work.bootIds.renew(host, await startFromDisk(machine, { image, kernelArguments, pullSecret }));
+  writeIgnition(machine, text);
+  work.bootIds.renew(host, startFromDisk(machine, { image, kernelArguments, pullSecret }));
   layered.power(host, true);
   return pivots;
 }
@@ -90,16 +91,16 @@ function pullOnNode(
 // The machine-config-daemon of a node: it applies the desired image.
 
 /** The daemon's annotations about the running system; undefined where no image was built. */
-export async function systemAnnotations(
+export function systemAnnotations(
   { layered }: ClusterWork,
   name: string,
-): Promise<Readonly<Record<string, string>> | undefined> {
+): Readonly<Record<string, string>> | undefined {
   const system = layered?.systems.get(name);
   if (layered === undefined || system === undefined) return undefined;
   const { rendered, currentImage, desiredImage, image } = system;
   const named = servesImages(layered.plan) ? currentImage : undefined;
   const wanted = named ?? releaseOs;
-  await record(machineOf(layered, name), { rendered, image: currentImage });
+  record(machineOf(layered, name), { rendered, image: currentImage });
   return {
     ...configAnnotations(rendered),
     ...(currentImage === undefined ? {} : { [keyOf('currentImage')]: currentImage }),
@@ -131,7 +132,7 @@ export async function moveNode(
   const running = target === '' ? undefined : target;
   const system = { ...before, image, currentImage: running, desiredImage: running };
   await restartNode(work, layered, { name, system });
-  await record(machine, { rendered: before.rendered, image: running });
+  record(machine, { rendered: before.rendered, image: running });
   await reportNode(work, name, true);
   await annotate(work, name, { currentImage: running ?? null, state: 'Done' });
 }
@@ -166,7 +167,7 @@ async function restartNode(
   layered.restarted(name);
   await sleep(work.plan.pace.bootSeconds * 1000, undefined, { signal: work.signal });
   layered.systems.set(name, system);
-  work.bootIds.renew(name, await restartFromDisk(machineOf(layered, name)));
+  work.bootIds.renew(name, restartFromDisk(machineOf(layered, name)));
 }
 
 // Folder of the Machine Config Daemon on the disk of its node.
@@ -177,20 +178,19 @@ const currentImage = `${folder}/currentimage`;
 type OnDisk = Pick<Machine, 'files'>;
 
 /** Records the state of a node on its disk; without an image the image file does not exist. */
-async function record(
+function record(
   { files }: OnDisk,
   { rendered, image }: { readonly rendered: string; readonly image: string | undefined },
-): Promise<void> {
-  await mkdir(await files.real(folder), { recursive: true });
+): void {
   const config = JSON.stringify({ metadata: { name: rendered } });
-  await writeFile(await files.real(`${folder}/currentconfig`), config);
-  const place = await files.real(currentImage);
-  await (image === undefined ? rm(place, { force: true }) : writeFile(place, image));
+  writeFileSync(placeFor(files, `${folder}/currentconfig`), config);
+  const place = files.real(currentImage);
+  if (image === undefined) rmSync(place, { force: true });
+  else writeFileSync(place, image);
 }
 
 /** The image that the disk of a node records; empty without one. */
-export const recordedOn = async ({ files }: OnDisk): Promise<string> =>
-  readFile(await files.real(currentImage), 'utf8').catch(() => '');
+export const recordedOn = ({ files }: OnDisk): string => textOf(files, currentImage) ?? '';
 
 /** Starts a host with its served config, once or twice. */
 export async function firstBoot(

@@ -53,8 +53,7 @@ export function finalOf({ plan, network }: LayeredSite, pool: BuiltPool): string
 async function poolsOf(work: ClusterWork, layered: LayeredSite): Promise<readonly PoolState[]> {
   const { members } = work;
   const { pools, osConfigs, builds, nodes, jobs } = await readObjects(work);
-  const states = members.map(({ name }) => stateOfNode(layered, name, named(nodes, name)));
-  const all = await Promise.all(states);
+  const all = members.map(({ name }) => stateOfNode(layered, name, named(nodes, name)));
   return builtPools.map((pool) => ({
     pool,
     final: finalOf(layered, pool),
@@ -72,18 +71,18 @@ async function poolsOf(work: ClusterWork, layered: LayeredSite): Promise<readonl
 const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
   objects.find(({ metadata }) => metadata.name === name);
 
-async function stateOfNode(
+function stateOfNode(
   { systems, machines }: LayeredSite,
   name: string,
   node: KubeObject | undefined,
-): Promise<NodeState> {
+): NodeState {
   const system = systems.get(name);
   const machine = machines.get(name);
   return {
     name,
     node,
     booted: system?.image ?? '',
-    recorded: machine === undefined ? '' : await recordedOn(machine),
+    recorded: machine === undefined ? '' : recordedOn(machine),
     kernelArguments: system?.kernelArguments ?? [],
   };
 }

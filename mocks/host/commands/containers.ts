@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { HeldImage } from '../../registries/network.ts';
 import {
   absent,
@@ -9,7 +10,6 @@ import {
   sortWords,
   type Words,
 } from '../call.ts';
-import { readFile, writeFile } from '../files.ts';
 import { failImage, pullImage, pushImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
 import type { HostNetwork, Machine } from '../machine.ts';
@@ -26,9 +26,7 @@ const podman: Program = async (machine, call) => {
   if (refused) return fail(call, `Error: initializing source docker://${image}: ${refused}`, 125);
   if (call.argv[1] === 'run' && call.argv.includes(DAEMON)) return runOnceFrom(machine, call);
   const known =
-    versionOf(call) ??
-    (await registryContainer(machine, call)) ??
-    (await imageOfRelease(machine, call));
+    versionOf(call) ?? registryContainer(machine, call) ?? imageOfRelease(machine, call);
   if (known !== undefined) return known;
   const builds = building(call);
   if (builds !== undefined) return builds(machine);
@@ -146,17 +144,17 @@ function building(call: Call): ((machine: Machine) => number | Promise<number>) 
   return run === undefined ? undefined : (machine) => run(machine, call, words);
 }
 
-async function build(machine: Machine, call: Call, words: Words): Promise<number> {
+function build(machine: Machine, call: Call, words: Words): number {
   const { images, files } = machine;
   const [path = ''] = words.all('--file');
   const [tag = ''] = words.all('--tag');
-  const text = await readFile(await files.real(path), 'utf8');
+  const text = readFileSync(files.real(path), 'utf8');
   const base = /^FROM (\S+)/m.exec(text)?.[1] ?? '';
   if (text.includes('bootwright-saw')) return inspectBuild(machine, call, base);
   if (images.buildError !== undefined) return fail(call, images.buildError, 125);
   const [authFile] = words.all('--authfile');
   const settings = call.env['CONTAINERS_REGISTRIES_CONF'];
-  const found = await pullImage(machine, { image: base, authFile, settings });
+  const found = pullImage(machine, { image: base, authFile, settings });
   if (typeof found === 'string') {
     return fail(call, `Error: creating build container: ${base}: ${found}`, 125);
   }
@@ -184,17 +182,17 @@ function inspectBuild({ images }: Machine, call: Call, base: string): number {
   return print(call, saw.map((line) => `bootwright-saw ${line}\n`).join(''));
 }
 
-async function push(machine: Machine, call: Call, words: Words): Promise<number> {
+function push(machine: Machine, call: Call, words: Words): number {
   const { images, files } = machine;
   const [, tag = '', to = ''] = words.rest;
   const image = images.inStore.get(tag);
   if (image === undefined) return fail(call, `Error: ${tag}: image not known`, 125);
   const [authFile] = words.all('--authfile');
   const target = { image: to.replace('docker://', ''), authFile };
-  const refusal = await pushImage(machine, target, image);
+  const refusal = pushImage(machine, target, image);
   if (refusal !== undefined) return fail(call, `Error: ${refusal}`, 125);
   const [digestFile] = words.all('--digestfile');
-  if (digestFile !== undefined) await writeFile(await files.real(digestFile), image.digest);
+  if (digestFile !== undefined) writeFileSync(files.real(digestFile), image.digest);
   return 0;
 }
 
@@ -204,11 +202,11 @@ const skopeoOptions = [
 ];
 
 /** `docker://NAME`, or `containers-storage:[…]NAME`. */
-async function find(
+function find(
   machine: Machine,
   reference: string,
   authFile: string | undefined,
-): Promise<HeldImage | string> {
+): HeldImage | string {
   const [, image] = /^docker:\/\/(.*)$/.exec(reference) ?? [];
   if (image !== undefined) return pullImage(machine, { image, authFile });
   const name = reference.replace(/^containers-storage:(?:\[[^\]]*\])?/, '');
@@ -222,12 +220,12 @@ const skopeo: Program = async (machine, call) => {
   const [, remote] = /^docker:\/\/(.*)$/.exec(from) ?? [];
   const refused = remote && (await cutOff(machine, call, remote));
   if (refused) return failImage(call, refused);
-  const image = await find(machine, from, authFile);
+  const image = find(machine, from, authFile);
   if (typeof image === 'string') return failImage(call, image);
   if (call.argv[1] === 'copy') {
     const [destAuthFile] = words.all('--dest-authfile');
     const target = { image: to.replace('docker://', ''), authFile: destAuthFile };
-    const refusal = await pushImage(machine, target, image);
+    const refusal = pushImage(machine, target, image);
     return refusal === undefined ? 0 : failImage(call, refusal);
   }
   if (words.has('--raw')) call.out('{"schemaVersion":2,"layers":[]}\n');

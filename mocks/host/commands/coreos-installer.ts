@@ -1,10 +1,11 @@
 // Prints the output of the real tool (coreos-installer 0.26): everything on stderr, lines that end
 // with a line feed because stderr is no terminal.
+import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, fail, type Program, type Programs, sortWords, type Words } from '../call.ts';
 import { type Device, mountpointsOf } from '../devices.ts';
 import { coreosPartitions, partitionsFor, renumbered } from '../disk-layout.ts';
-import { readFile, stat } from '../files.ts';
+import { textOf } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { askAs } from '../way-out.ts';
 
@@ -50,7 +51,7 @@ const coreosInstaller: Program = async (machine, call) => {
   if (verb !== 'install' || words.rest.length !== 1) {
     return fail(call, 'error: the following required arguments were not provided:\n  <DEVICE>', 2);
   }
-  const ignition = await readIgnition(machine, words);
+  const ignition = readIgnition(machine, words);
   if (ignition === undefined) {
     return fail(
       call,
@@ -74,10 +75,10 @@ const coreosInstaller: Program = async (machine, call) => {
   return write({ machine, call, words, disk }, { ignition, writerArgs: rest });
 };
 
-async function readIgnition({ files }: Machine, words: Words): Promise<string | undefined> {
+function readIgnition({ files }: Machine, words: Words): string | undefined {
   const [path] = words.all('-i', '--ignition-file');
   if (path === undefined) return '';
-  return readFile(await files.real(path), 'utf8').catch(() => undefined);
+  return textOf(files, path);
 }
 
 function busyLines({ devices }: Machine, disk: Device): readonly string[] {
@@ -278,7 +279,7 @@ function imageSource(machine: Machine, call: Call, words: Words): ImageSource {
     return {
       announcement: `Copying image from ${file}\nReading signature from ${file}.sig\n`,
       read: async function* () {
-        const { size } = await stat(await machine.files.real(file));
+        const { size } = statSync(machine.files.real(file));
         yield* timed(machine, call, size);
       },
     };

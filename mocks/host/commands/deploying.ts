@@ -1,8 +1,8 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
 import { isFrozen, waitForThaw } from './filesystems.ts';
-import { mkdir, rm, writeFile } from '../files.ts';
 
 const withValue = [
   ...['--stateroot', '--sysroot', '--authfile', '--karg', '--image', '--imgref', '--repo'],
@@ -12,15 +12,15 @@ const withValue = [
 type Verb = (machine: Machine, call: Call) => number | Promise<number>;
 
 const verbs: Readonly<Record<string, Verb>> = {
-  'admin stateroot-init': async ({ files }, call) => {
+  'admin stateroot-init': ({ files }, call) => {
     const [name = ''] = call.argv.slice(3);
     // Fails like the real one if the stateroot exists.
-    return mkdir(await files.real(`/ostree/deploy/${name}`)).then(
-      () => 0,
-      () => fail(call, `error: mkdir(ostree/deploy/${name}): File exists`),
-    );
+    const place = files.real(`/ostree/deploy/${name}`);
+    if (existsSync(place)) return fail(call, `error: mkdir(ostree/deploy/${name}): File exists`);
+    mkdirSync(place);
+    return 0;
   },
-  'container image': async (machine, call) => {
+  'container image': (machine, call) => {
     const { deployments, devices, files } = machine;
     if (call.argv.includes('--help')) return 0;
     const words = sortWords(call.argv.slice(4), withValue);
@@ -32,7 +32,7 @@ const verbs: Readonly<Record<string, Verb>> = {
     const [image = ''] = words.all('--image', '--imgref');
     const [origin = image] = words.all('--target-imgref');
     const [authFile] = words.all('--authfile');
-    const refused = await refusalOf(machine, withoutScheme(image), authFile);
+    const refused = refusalOf(machine, withoutScheme(image), authFile);
     if (refused !== undefined) return fail(call, `error: Preparing import: ${refused}`);
     deployments.set(stateroot, {
       image,
@@ -41,16 +41,16 @@ const verbs: Readonly<Record<string, Verb>> = {
       isFinal: false,
     });
     if (sysroot !== '/') {
-      const folder = await files.real(`${sysroot}/ostree/deploy/${stateroot}/deploy`);
-      await mkdir(folder, { recursive: true });
-      await writeFile(
+      const folder = files.real(`${sysroot}/ostree/deploy/${stateroot}/deploy`);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(
         `${folder}/${'c'.repeat(64)}.0.origin`,
         `[origin]\ncontainer-image-reference=${origin}\n`,
       );
-      const entries = await files.real(`${sysroot}/boot/loader/entries`);
-      await mkdir(entries, { recursive: true });
+      const entries = files.real(`${sysroot}/boot/loader/entries`);
+      mkdirSync(entries, { recursive: true });
       const options = [...words.all('--karg'), `ostree=/ostree/boot.1/${stateroot}/c/0`];
-      await writeFile(`${entries}/ostree-2-${stateroot}.conf`, `options ${options.join(' ')}\n`);
+      writeFileSync(`${entries}/ostree-2-${stateroot}.conf`, `options ${options.join(' ')}\n`);
     }
     return 0;
   },
@@ -58,9 +58,9 @@ const verbs: Readonly<Record<string, Verb>> = {
     for (const deployment of deployments.values()) deployment.isFinal = true;
     return 0;
   },
-  'refs --repo': async ({ files }, call) => {
+  'refs --repo': ({ files }, call) => {
     const ref = call.argv.at(-1) ?? '';
-    await rm(await files.real(`/ostree/repo/refs/heads/${ref}`), { force: true });
+    rmSync(files.real(`/ostree/repo/refs/heads/${ref}`), { force: true });
     return 0;
   },
   // Before a pull no layer of an image exists.
@@ -71,13 +71,13 @@ const verbs: Readonly<Record<string, Verb>> = {
 const withoutScheme = (reference: string): string => reference.replace(/^ostree-[a-z-]+:/, '');
 
 /** The reason why an image cannot be pulled; undefined if it can. */
-async function refusalOf(
+function refusalOf(
   machine: Machine,
   image: string,
   authFile: string | undefined,
-): Promise<string | undefined> {
+): string | undefined {
   if (machine.images.network === undefined) return undefined;
-  const found = await pullImage(machine, { image, authFile });
+  const found = pullImage(machine, { image, authFile });
   return typeof found === 'string' ? found : undefined;
 }
 

@@ -1,25 +1,22 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
-import {
-  chmod,
-  copyFile,
-  copyTree,
-  isThere,
-  mkdir,
-  placeFor,
-  readBytes,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from '../files.ts';
+import { copyTree, placeFor } from '../files.ts';
 
-const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
-  isThere(await files.real(path));
+const exists = ({ files }: Machine, path: string): boolean => existsSync(files.real(path));
 
 /**
  * Reads each file. An error is printed for a path that is not a file, and the others are read
@@ -27,12 +24,12 @@ const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
  */
 const forEachFile =
   (work: (content: Buffer, call: Call, path: string) => void): Program =>
-  async ({ files }, call) => {
+  ({ files }, call) => {
     const [name = '', ...words] = call.argv;
     let exitCode = 0;
     for (const path of sortWords(words).rest) {
-      const found = await stat(await files.real(path)).catch(() => undefined);
-      if (found?.isFile() === true) work(await readBytes(await files.real(path)), call, path);
+      const found = statSync(files.real(path), { throwIfNoEntry: false });
+      if (found?.isFile() === true) work(readFileSync(files.real(path)), call, path);
       else {
         const why = found === undefined ? 'No such file or directory' : 'Is a directory';
         exitCode = fail(call, `${name}: ${path}: ${why}`);
@@ -41,51 +38,50 @@ const forEachFile =
     return exitCode;
   };
 
-const cat: Program = async (machine, call) => {
+const cat: Program = (machine, call) => {
   const paths = call.argv.slice(1).filter((word) => word !== '--');
   for (const path of paths) {
-    if (!(await exists(machine, path)))
-      return fail(call, `cat: ${path}: No such file or directory`);
-    call.out(await readFile(await machine.files.real(path), 'utf8'));
+    if (!exists(machine, path)) return fail(call, `cat: ${path}: No such file or directory`);
+    call.out(readFileSync(machine.files.real(path), 'utf8'));
   }
   return 0;
 };
 
-const mkdirProgram: Program = async ({ files }, call) => {
+const mkdirProgram: Program = ({ files }, call) => {
   const { rest } = sortWords(call.argv.slice(1), ['-m', '--mode']);
-  for (const path of rest) await mkdir(await files.real(path), { recursive: true });
+  for (const path of rest) mkdirSync(files.real(path), { recursive: true });
   return 0;
 };
 
-const rmProgram: Program = async ({ files }, call) => {
+const rmProgram: Program = ({ files }, call) => {
   const { rest, has } = sortWords(call.argv.slice(1));
   const recursive = has('-r', '-rf', '-fr', '--recursive');
-  for (const path of rest) await rm(await files.real(path), { force: true, recursive });
+  for (const path of rest) rmSync(files.real(path), { force: true, recursive });
   return 0;
 };
 
-const touch: Program = async ({ files }, call) => {
+const touch: Program = ({ files }, call) => {
   for (const path of sortWords(call.argv.slice(1)).rest) {
-    await writeFile(await placeFor(files, path), '', { flag: 'a' });
+    writeFileSync(placeFor(files, path), '', { flag: 'a' });
   }
   return 0;
 };
 
-const ls: Program = async (machine, call) => {
+const ls: Program = (machine, call) => {
   const { rest } = sortWords(call.argv.slice(1));
   for (const path of rest.length > 0 ? rest : ['/']) {
-    if (!(await exists(machine, path))) {
+    if (!exists(machine, path)) {
       return fail(call, `ls: cannot access '${path}': No such file or directory`, 2);
     }
-    const names = await readdir(await machine.files.real(path));
+    const names = readdirSync(machine.files.real(path));
     for (const name of names.toSorted()) call.out(`${name}\n`);
   }
   return 0;
 };
 
-const test: Program = async ({ files }, call) => {
+const test: Program = ({ files }, call) => {
   const [option = '', path = ''] = call.argv.slice(1);
-  const found = await stat(await files.real(path)).catch(() => undefined);
+  const found = statSync(files.real(path), { throwIfNoEntry: false });
   if (found === undefined) return 1;
   const isTrue: Readonly<Record<string, boolean>> = {
     '-e': true,
@@ -101,24 +97,24 @@ const place: Program = async (machine, call) => {
   const { files } = machine;
   const words = sortWords(call.argv.slice(1), ['--mode']);
   const [mode = '0755'] = words.all('--mode');
-  const setMode = async (path: string): Promise<void> => {
-    if (call.argv[0] === 'install') await chmod(path, Number.parseInt(mode, 8));
+  const setMode = (path: string): void => {
+    if (call.argv[0] === 'install') chmodSync(path, Number.parseInt(mode, 8));
   };
   if (words.has('--directory')) {
     for (const path of words.rest) {
-      await mkdir(await files.real(path), { recursive: true });
-      await setMode(await files.real(path));
+      mkdirSync(files.real(path), { recursive: true });
+      setMode(files.real(path));
     }
     return 0;
   }
   const sources = words.rest.slice(0, -1);
-  const to = await files.real(words.rest.at(-1) ?? '');
-  const isFolder = (await stat(to).catch(() => undefined))?.isDirectory() === true;
+  const to = files.real(words.rest.at(-1) ?? '');
+  const isFolder = statSync(to, { throwIfNoEntry: false })?.isDirectory() === true;
   for (const from of sources) {
     const target = isFolder ? join(to, basename(from)) : to;
-    await mkdir(dirname(target), { recursive: true });
+    mkdirSync(dirname(target), { recursive: true });
     if (await placeOne(machine, call, { from, target })) {
-      await setMode(target);
+      setMode(target);
       continue;
     }
     return fail(call, `${call.argv[0] ?? ''}: cannot stat '${from}': No such file or directory`);
@@ -131,16 +127,16 @@ async function placeOne(
   call: Call,
   { from, target }: { readonly from: string; readonly target: string },
 ): Promise<boolean> {
-  if (from === '/dev/null') await writeFile(target, '');
+  if (from === '/dev/null') writeFileSync(target, '');
   else if (from === '/dev/stdin' || from === '-') {
     const chunks: Uint8Array[] = [];
     for await (const bytes of call.stdin) chunks.push(bytes);
-    await writeFile(target, Buffer.concat(chunks));
-  } else if (!(await exists(machine, from))) return false;
-  else if (call.argv[0] === 'mv') await rename(await machine.files.real(from), target);
+    writeFileSync(target, Buffer.concat(chunks));
+  } else if (!exists(machine, from)) return false;
+  else if (call.argv[0] === 'mv') renameSync(machine.files.real(from), target);
   else if (from.endsWith('/.')) {
-    await copyTree(await machine.files.real(from), target);
-  } else await copyFile(await machine.files.real(from), target);
+    copyTree(machine.files.real(from), target);
+  } else copyFileSync(machine.files.real(from), target);
   return true;
 }
 
@@ -166,17 +162,17 @@ const od = forEachFile((content, call) => {
  * An error is printed for a missing path, and the others are printed anyway. Files without a user
  * belong to root.
  */
-const statProgram: Program = async (machine, call) => {
+const statProgram: Program = (machine, call) => {
   const { rest, all } = sortWords(call.argv.slice(1), ['-c', '--format']);
   const [line = '  File: %n\n  Size: %s'] = all('-c', '--format');
   const [format = `${line}\n`] = all('--printf').map((one) => one.replaceAll(String.raw`\0`, '\0'));
   let exitCode = 0;
   for (const path of rest) {
-    if (!(await exists(machine, path))) {
+    if (!exists(machine, path)) {
       exitCode = fail(call, `stat: cannot statx '${path}': No such file or directory`);
       continue;
     }
-    const { size, mode } = await stat(await machine.files.real(path));
+    const { size, mode } = statSync(machine.files.real(path));
     const owner = /^\/home\/([^/]+)/.exec(path)?.[1] ?? 'root';
     const id = owner === 'root' ? '0' : '1000';
     const values: Readonly<Record<string, string>> = {
@@ -197,18 +193,17 @@ const statProgram: Program = async (machine, call) => {
  * `find` with `-exec cat {} +` prints the files that match `-name '*.EXTENSION'`, `-printf` prints
  * mode and name of the files in a folder, and `-name` alone finds nothing.
  */
-const find: Program = async (machine, call) => {
+const find: Program = (machine, call) => {
   const [path = '.'] = call.argv.slice(1).filter((word) => word !== '-L');
-  if (!(await exists(machine, path)))
-    return fail(call, `find: '${path}': No such file or directory`);
-  const root = await machine.files.real(path);
-  const isFolder = (await stat(root)).isDirectory();
-  const names = isFolder ? await readdir(root, { recursive: true }) : [];
+  if (!exists(machine, path)) return fail(call, `find: '${path}': No such file or directory`);
+  const root = machine.files.real(path);
+  const isFolder = statSync(root).isDirectory();
+  const names = isFolder ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
   const pattern = call.argv[call.argv.indexOf('-name') + 1] ?? '';
-  if (call.argv.includes('-printf')) await printModes(call, root);
+  if (call.argv.includes('-printf')) printModes(call, root);
   else if (call.argv.includes('-exec')) {
     for (const name of names.filter((one) => one.endsWith(pattern.slice(1)))) {
-      call.out(await readFile(join(root, name), 'utf8'));
+      call.out(readFileSync(join(root, name), 'utf8'));
     }
   } else if (!call.argv.includes('-name')) {
     for (const name of names) call.out(`${join(path, name)}\n`);
@@ -216,18 +211,16 @@ const find: Program = async (machine, call) => {
   return 0;
 };
 
-async function printModes(call: Call, folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const found = await stat(join(folder, name));
+function printModes(call: Call, folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const found = statSync(join(folder, name));
     if (found.isFile()) call.out(`${(found.mode & 0o7777).toString(8)} ${name}\n`);
   }
 }
 
-const cmp: Program = async ({ files }, call) => {
+const cmp: Program = ({ files }, call) => {
   const { rest } = sortWords(call.argv.slice(1));
-  const [one = '', other = ''] = await Promise.all(
-    rest.map(async (path) => readFile(await files.real(path), 'base64')),
-  );
+  const [one, other] = rest.map((path) => readFileSync(files.real(path), 'base64'));
   return one === other ? 0 : fail(call, `${rest.join(' ')} differ: byte 1, line 1`);
 };
 

@@ -1,10 +1,10 @@
+import { statSync } from 'node:fs';
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { type Device, type Devices, type Mount, mountpointsOf } from '../devices.ts';
-import { stat } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { showMount } from '../partition-files.ts';
 
-const mount: Program = async (machine, call) => {
+const mount: Program = (machine, call) => {
   const { devices } = machine;
   const words = sortWords(call.argv.slice(1), ['-o', '--options', '-t', '--types']);
   const options = words.all('-o', '--options').join(',');
@@ -16,24 +16,24 @@ const mount: Program = async (machine, call) => {
     fstype: devices.byPath(source)?.content?.fstype ?? '',
     options: options === '' ? 'rw' : options,
   };
-  const refused = await refusalOf(machine, wanted);
+  const refused = refusalOf(machine, wanted);
   if (refused !== undefined) return fail(call, `mount: ${target}: ${refused}.`, 32);
   devices.mounts.push(wanted);
-  await showMount(machine, target);
+  showMount(machine, target);
   return 0;
 };
 
 /** The error message of mount; undefined if it mounts. */
-async function refusalOf(
+function refusalOf(
   { devices, files, frozen }: Machine,
   { source, target, fstype, options }: Mount,
-): Promise<string | undefined> {
+): string | undefined {
   const device = devices.byPath(source);
   if (target === '' || device === undefined) return `special device ${source} does not exist`;
   if (fstype === '' || fstype.endsWith('_member')) {
     return `wrong fs type, bad option, bad superblock on ${source}`;
   }
-  const isThere = await stat(await files.real(target)).catch(() => undefined);
+  const isThere = statSync(files.real(target), { throwIfNoEntry: false });
   if (isThere?.isDirectory() !== true) return 'mount point does not exist';
   const isSame = (one: Mount): boolean =>
     one.target === target && devices.byPath(one.source) === device;
@@ -44,7 +44,7 @@ async function refusalOf(
     : undefined;
 }
 
-const umount: Program = async (machine, call) => {
+const umount: Program = (machine, call) => {
   const { devices } = machine;
   const { rest } = sortWords(call.argv.slice(1));
   for (const target of rest) {
@@ -56,7 +56,7 @@ const umount: Program = async (machine, call) => {
       return fail(call, `umount: ${target}: target is busy.`, 32);
     }
     const [mounted] = devices.mounts.splice(at, 1);
-    if (mounted !== undefined) await showMount(machine, mounted.target);
+    if (mounted !== undefined) showMount(machine, mounted.target);
   }
   return 0;
 };

@@ -1,15 +1,16 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { fail, print, type Program, type Programs, sortWords } from '../call.ts';
-import { isThere, placeFor, writeFile } from '../files.ts';
+import { placeFor } from '../files.ts';
 
 /** `hostnamectl set-hostname NAME`. */
-const hostnamectl: Program = async (machine, call) => {
+const hostnamectl: Program = (machine, call) => {
   const [verb, name] = sortWords(call.argv.slice(1)).rest;
   if (verb !== 'set-hostname' || name === undefined) return fail(call, 'Too few arguments.');
   machine.hostname = name;
   for (const path of ['/etc/hostname', '/proc/sys/kernel/hostname'])
-    await writeFile(await placeFor(machine.files, path), `${name}\n`);
+    writeFileSync(placeFor(machine.files, path), `${name}\n`);
   return 0;
 };
 
@@ -30,22 +31,22 @@ export const namingPrograms: Programs = { hostnamectl, ip };
 const BEGIN = '-----BEGIN OPENSSH PRIVATE KEY-----';
 const END = '-----END OPENSSH PRIVATE KEY-----';
 
-const sshKeygen: Program = async ({ files, name }, call) => {
+const sshKeygen: Program = ({ files, name }, call) => {
   const [path] = sortWords(call.argv.slice(1), ['-f', '-N']).all('-f');
   if (path === undefined) return fail(call, 'Enter file in which to save the key: ');
-  const place = await files.real(path);
-  if (isThere(place)) {
+  const place = files.real(path);
+  if (existsSync(place)) {
     // It asks, and gets no answer.
     call.out(`${path} already exists.\nOverwrite (y/n)? `);
     return 1;
   }
-  if (!isThere(dirname(place))) {
+  if (!existsSync(dirname(place))) {
     return fail(call, `Saving key "${path}" failed: No such file or directory`);
   }
   // The same host generates the same key each time, so that two runs can be compared.
   const seed = createHash('sha256').update(`${name}${path}`).digest('base64');
-  await writeFile(place, `${BEGIN}\n${seed}\n${END}\n`, { mode: 0o600 });
-  await writeFile(`${place}.pub`, `${publicOf(seed)} root@${name}\n`, { mode: 0o644 });
+  writeFileSync(place, `${BEGIN}\n${seed}\n${END}\n`, { mode: 0o600 });
+  writeFileSync(`${place}.pub`, `${publicOf(seed)} root@${name}\n`, { mode: 0o644 });
   return 0;
 };
 

@@ -1,11 +1,19 @@
 // `machine-config-daemon start --once-from FILE` in a container: writes the files of an Ignition
 // config to the host, as a first boot would.
+import {
+  appendFileSync,
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { jsonIn } from '../../../src/lib/json.ts';
 import { type Call, fail, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
-import { appendFile, chmod, mkdir, placeFor, readFile, symlink, writeFile } from '../files.ts';
+import { placeFor, textOf } from '../files.ts';
 
 /** A list that may be missing or null. */
 const listOf = <Item extends z.ZodType>(item: Item) =>
@@ -57,7 +65,7 @@ const withValue = ['--net', '--network', '--pid', '--volume', '-v', '--entrypoin
 const daemonOptions = ['--node-name', '--root-mount', '--once-from'];
 
 /** Runs the daemon in its container; podman's own failures end with 125. */
-export async function runOnceFrom(machine: Machine, call: Call): Promise<number> {
+export function runOnceFrom(machine: Machine, call: Call): number {
   const at = call.argv.indexOf('start');
   const engine = sortWords(call.argv.slice(2, at), withValue);
   const daemon = sortWords(call.argv.slice(at + 1), daemonOptions);
@@ -71,12 +79,12 @@ export async function runOnceFrom(machine: Machine, call: Call): Promise<number>
   const [path = ''] = daemon.all('--once-from');
   if (!daemon.has('--skip-reboot'))
     machine.reboot = { when: 'now', message: 'machine-config-daemon' };
-  const text = await readFile(await machine.files.real(path), 'utf8').catch(() => '');
+  const text = textOf(machine.files, path) ?? '';
   const parsed = IgnitionText.safeParse(jsonIn(text));
   if (!parsed.success) return fail(call, `F daemon.go: cannot parse ${path}: not an Ignition`, 255);
   call.signal.throwIfAborted();
   try {
-    await applyIgnition(machine, parsed.data);
+    applyIgnition(machine, parsed.data);
   } catch (error) {
     return fail(call, `F daemon.go: ${error instanceof Error ? error.message : ''}`, 255);
   }
@@ -88,29 +96,30 @@ export async function runOnceFrom(machine: Machine, call: Call): Promise<number>
  * Writes the files of an Ignition config to a machine, as its first boot does.
  * @throws ZodError if the text is not one
  */
-export const writeIgnition = (machine: Machine, text: string): Promise<void> =>
+export const writeIgnition = (machine: Machine, text: string): void =>
   applyIgnition(machine, IgnitionText.parse(JSON.parse(text)));
 
-async function applyIgnition(machine: Machine, config: IgnitionText): Promise<void> {
+function applyIgnition(machine: Machine, config: IgnitionText): void {
   const { storage, systemd, passwd } = config;
   for (const { path } of storage.directories) {
-    await mkdir(await machine.files.real(path), { recursive: true });
+    mkdirSync(machine.files.real(path), { recursive: true });
   }
-  for (const file of storage.files) await writeIgnitionFile(machine, file);
+  for (const file of storage.files) writeIgnitionFile(machine, file);
   for (const { path, target } of storage.links) {
-    await symlink(target, await placeFor(machine.files, path)).catch(() => undefined);
+    const place = placeFor(machine.files, path);
+    if (lstatSync(place, { throwIfNoEntry: false }) === undefined) symlinkSync(target, place);
   }
   for (const { name, contents, dropins } of systemd.units) {
     const path = `/etc/systemd/system/${name}`;
-    if (contents !== '') await writeFile(await placeFor(machine.files, path), contents);
+    if (contents !== '') writeFileSync(placeFor(machine.files, path), contents);
     for (const dropin of dropins) {
-      await writeFile(await placeFor(machine.files, `${path}.d/${dropin.name}`), dropin.contents);
+      writeFileSync(placeFor(machine.files, `${path}.d/${dropin.name}`), dropin.contents);
     }
     machine.units.add(name);
   }
   for (const { name, sshAuthorizedKeys } of passwd.users) {
-    const place = await placeFor(machine.files, `/home/${name}/.ssh/authorized_keys.d/ignition`);
-    await writeFile(place, sshAuthorizedKeys.map((key) => `${key}\n`).join(''), { mode: 0o600 });
+    const place = placeFor(machine.files, `/home/${name}/.ssh/authorized_keys.d/ignition`);
+    writeFileSync(place, sshAuthorizedKeys.map((key) => `${key}\n`).join(''), { mode: 0o600 });
   }
 }
 
@@ -118,15 +127,12 @@ async function applyIgnition(machine: Machine, config: IgnitionText): Promise<vo
  * The daemon overwrites an existing file for any value of `overwrite`, unless the file is only
  * appended to.
  */
-async function writeIgnitionFile(
-  machine: Machine,
-  { path, contents, append, mode }: IgnitionFile,
-): Promise<void> {
-  const place = await placeFor(machine.files, path);
+function writeIgnitionFile(machine: Machine, { path, contents, append, mode }: IgnitionFile): void {
+  const place = placeFor(machine.files, path);
   if (append.length === 0)
-    await writeFile(place, bytesOf(contents ?? { source: '', compression: '' }));
-  for (const more of append) await appendFile(place, bytesOf(more));
-  if (typeof mode === 'number') await chmod(place, mode);
+    writeFileSync(place, bytesOf(contents ?? { source: '', compression: '' }));
+  for (const more of append) appendFileSync(place, bytesOf(more));
+  if (typeof mode === 'number') chmodSync(place, mode);
 }
 
 /** The bytes of a data URL; without a network no other URL is readable. */

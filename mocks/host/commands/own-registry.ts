@@ -1,8 +1,8 @@
 // The prerequisites of a host's own registry: certificates, room, and the container.
+import { writeFileSync } from 'node:fs';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
-import { writeFile } from '../files.ts';
 
 const CONTAINER = 'bootwright-registry';
 
@@ -10,19 +10,19 @@ const CONTAINER = 'bootwright-registry';
  * `podman run --name bootwright-registry …`, and its `start` and `rm`; undefined for another
  * container.
  */
-export async function registryContainer(machine: Machine, call: Call): Promise<number | undefined> {
+export function registryContainer(machine: Machine, call: Call): number | undefined {
   if (!call.argv.includes(CONTAINER)) return undefined;
-  const refused = call.argv[1] === 'run' ? await pullFor(machine, call, 'serve') : undefined;
+  const refused = call.argv[1] === 'run' ? pullFor(machine, call, 'serve') : undefined;
   if (refused !== undefined) return refused;
   machine.images.isServing = call.argv[1] !== 'rm';
   return 0;
 }
 
 /** `podman run … RELEASE image NAME`: the release prints the pull spec of one of its images. */
-export async function imageOfRelease(machine: Machine, call: Call): Promise<number | undefined> {
+export function imageOfRelease(machine: Machine, call: Call): number | undefined {
   const [verb, name] = call.argv.slice(-2);
   if (call.argv[1] !== 'run' || verb !== 'image') return undefined;
-  const refused = await pullFor(machine, call, 'image');
+  const refused = pullFor(machine, call, 'image');
   if (refused !== undefined) return refused;
   return print(call, `${inRelease(name ?? '')}\n`);
 }
@@ -32,11 +32,11 @@ export const inRelease = (name: string): string =>
   `quay.example.test/release/${name}@sha256:${'d'.repeat(64)}`;
 
 /** Pulls the image of a container, the word before the first argument of its program. */
-async function pullFor(machine: Machine, call: Call, word: string): Promise<number | undefined> {
+function pullFor(machine: Machine, call: Call, word: string): number | undefined {
   if (machine.images.network === undefined) return undefined;
   const image = call.argv[call.argv.lastIndexOf(word) - 1] ?? '';
   const [authFile] = sortWords(call.argv.slice(2), ['--authfile']).all('--authfile');
-  const found = await pullImage(machine, { image, authFile });
+  const found = pullImage(machine, { image, authFile });
   return typeof found === 'string' ? fail(call, `Error: ${image}: ${found}`, 125) : undefined;
 }
 
@@ -51,11 +51,11 @@ const curl: Program = ({ images }, call) => {
 };
 
 /** Creates the requested files, with the verb as their content. */
-const openssl: Program = async ({ files }, call) => {
+const openssl: Program = ({ files }, call) => {
   const words = sortWords(call.argv.slice(1), ['-out', '-keyout']);
   const made = words.all('-out', '-keyout');
   if (made.length === 0) return fail(call, 'openssl: nothing to make');
-  for (const path of made) await writeFile(await files.real(path), `${call.argv[1] ?? ''}\n`);
+  for (const path of made) writeFileSync(files.real(path), `${call.argv[1] ?? ''}\n`);
   return 0;
 };
 

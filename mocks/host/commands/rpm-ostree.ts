@@ -1,12 +1,12 @@
 // rpm-ostree. It switches a host that was started from its disk to another image; in a live system
 // it prints and changes the kernel arguments of a stateroot. It keeps no rollback deployment: the
 // Machine Config Daemon removes it at each boot.
+import { existsSync } from 'node:fs';
 import { absent, type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
 import { changeKargs } from '../kernel-arguments.ts';
 import type { Machine, RunningSystem } from '../machine.ts';
-import { stat } from '../files.ts';
 
 /** A call on a host that was started from its disk. */
 interface NodeCall {
@@ -60,7 +60,7 @@ function cleanup({ running, call }: NodeCall): number {
   return 0;
 }
 
-async function rebase({ machine, running, call }: NodeCall): Promise<number> {
+function rebase({ machine, running, call }: NodeCall): number {
   const { has, rest } = sortWords(call.argv.slice(2));
   const [reference = ''] = rest;
   if (!has('--experimental') || !reference.startsWith(SCHEME)) {
@@ -70,7 +70,7 @@ async function rebase({ machine, running, call }: NodeCall): Promise<number> {
   if (image === (running.staged?.image ?? running.booted)) {
     return fail(call, `error: Old and new refs are equal: ${reference}`);
   }
-  const found = await pullImage(machine, { image, authFile: await authFileOf(machine) });
+  const found = pullImage(machine, { image, authFile: authFileOf(machine) });
   if (typeof found === 'string') {
     return fail(call, `error: Creating importer: failed to invoke method OpenImage: ${found}`);
   }
@@ -109,10 +109,9 @@ const changes = (words: readonly string[]): boolean =>
 /** Paths at which ostree searches for pull secrets, in its order. */
 const authFiles = ['/run/ostree/auth.json', '/etc/ostree/auth.json', '/usr/lib/ostree/auth.json'];
 
-async function authFileOf({ files }: Machine): Promise<string | undefined> {
+function authFileOf({ files }: Machine): string | undefined {
   for (const path of authFiles) {
-    const found = await stat(await files.real(path)).catch(() => undefined);
-    if (found !== undefined) return path;
+    if (existsSync(files.real(path))) return path;
   }
   return undefined;
 }

@@ -1,13 +1,14 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
-import { isThere, placeFor, readFile, stat, watchFile, writeFile } from '../files.ts';
+import { placeFor, textOf, watchFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { transpose } from './transpose.ts';
 
 const nothing: Program = () => 0;
 
 /** `nmstatectl gc` of one ethernet interface, in the form of mocks/logs/nmstatectl. */
-const nmstatectl: Program = async ({ files }, call) => {
-  if (!isThere(await files.real(call.argv[2] ?? '')))
+const nmstatectl: Program = ({ files }, call) => {
+  if (!existsSync(files.real(call.argv[2] ?? '')))
     return fail(call, 'std::io::Error: No such file or directory (os error 2)');
   const lines = ['[connection]', 'id=eno1', 'interface-name=eno1', 'type=802-3-ethernet'];
   const keyfile = lines.map((line) => `    ${line}\n`).join('');
@@ -23,10 +24,10 @@ const nmcli: Program = async (_machine, call) => {
 /** File of systemd for a scheduled shutdown. */
 const SCHEDULED = '/run/systemd/shutdown/scheduled';
 
-const shutdown: Program = async (machine, call) => {
+const shutdown: Program = (machine, call) => {
   const [when = '+1', message = ''] = sortWords(call.argv.slice(1)).rest;
-  const place = await placeFor(machine.files, SCHEDULED);
-  await writeFile(place, `MODE=reboot\nWALL_MESSAGE=${message}\n`);
+  const place = placeFor(machine.files, SCHEDULED);
+  writeFileSync(place, `MODE=reboot\nWALL_MESSAGE=${message}\n`);
   machine.reboot = { when, message };
   call.err(`Reboot scheduled for later (${when}), use 'shutdown -c' to cancel.\n`);
   return 0;
@@ -76,27 +77,26 @@ const free: Program = (_machine, call) =>
 const SHADOW = '/etc/shadow';
 
 /** The passwords of a host; an image of CoreOS has none for core. */
-const shadowOf = async ({ files }: Machine): Promise<string> =>
-  readFile(await files.real(SHADOW), 'utf8').catch(() => 'core:*::0:99999:7:::\n');
+const shadowOf = ({ files }: Machine): string => textOf(files, SHADOW) ?? 'core:*::0:99999:7:::\n';
 
 /** `usermod -p HASH USER` sets a password. */
-const usermod: Program = async (machine, call) => {
+const usermod: Program = (machine, call) => {
   const words = sortWords(call.argv.slice(1), ['-p']);
   const [user = ''] = words.rest;
   const [hash = ''] = words.all('-p');
-  const lines = (await shadowOf(machine)).split('\n');
+  const lines = shadowOf(machine).split('\n');
   const at = lines.findIndex((line) => line.startsWith(`${user}:`));
   if (at === -1) return fail(call, `usermod: user '${user}' does not exist`, 6);
   lines[at] = [user, hash, ...(lines[at] ?? '').split(':').slice(2)].join(':');
-  await writeFile(await machine.files.real(SHADOW), lines.join('\n'));
+  writeFileSync(machine.files.real(SHADOW), lines.join('\n'));
   return 0;
 };
 
 /** Resolves names below `.example`, addresses, and the machine itself. */
-const getent: Program = async (machine, call) => {
+const getent: Program = (machine, call) => {
   const [database, name = ''] = call.argv.slice(1);
   if (database === 'shadow') {
-    const lines = (await shadowOf(machine)).split('\n');
+    const lines = shadowOf(machine).split('\n');
     const entry = lines.find((line) => line.startsWith(`${name}:`));
     if (entry !== undefined) call.out(`${entry}\n`);
     return entry === undefined ? 2 : 0;
@@ -203,8 +203,8 @@ async function whenever(
   { machine: { files }, path, signal }: PathUnit,
   run: () => number | Promise<number>,
 ): Promise<void> {
-  const place = await files.real(path);
+  const place = files.real(path);
   await watchFile({ files, path, signal }, () => {
-    void stat(place).then(run, () => undefined);
+    if (existsSync(place)) void run();
   });
 }

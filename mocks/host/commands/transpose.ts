@@ -1,9 +1,10 @@
 // ignition-ostree-transposefs.sh of fedora-coreos-config: it uses any device with the label root,
 // makes no copy if its folder exists, and moves the copy back.
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Call, fail } from '../call.ts';
-import { copyTree, isThere, mkdir, readdir, rename, rm, writeFile } from '../files.ts';
+import { copyTree } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { partitionFolder } from '../partition-files.ts';
 
@@ -11,12 +12,12 @@ const SAVED = '/run/ignition-ostree-transposefs';
 const STAMP = '/run/ignition-ostree-autosaved-xfs.stamp';
 
 /** Runs one of the three verbs that the agent uses. */
-export async function transpose(machine: Machine, call: Call, script: string): Promise<number> {
+export function transpose(machine: Machine, call: Call, script: string): number {
   const { devices, files } = machine;
-  const saved = await files.real(SAVED);
+  const saved = files.real(SAVED);
   const copy = join(saved, 'root');
   if (script.endsWith('cleanup')) {
-    await rm(saved, { force: true, recursive: true });
+    rmSync(saved, { force: true, recursive: true });
     return 0;
   }
   const root = devices.byPath('/dev/disk/by-label/root');
@@ -26,24 +27,24 @@ export async function transpose(machine: Machine, call: Call, script: string): P
   }
   const folder = partitionFolder(machine, root);
   if (script.endsWith('restore')) {
-    if (!isThere(copy)) return 0;
-    const names = await readdir(copy);
+    if (!existsSync(copy)) return 0;
+    const names = readdirSync(copy);
     for (const name of names) {
-      if (isThere(join(folder, name))) {
+      if (existsSync(join(folder, name))) {
         return fail(call, `mv: inter-device move failed: unable to remove target '${name}'`);
       }
-      await rename(join(copy, name), join(folder, name));
+      renameSync(join(copy, name), join(folder, name));
     }
     return 0;
   }
-  if (!isThere(copy)) {
-    await mkdir(copy, { recursive: true });
-    await copyTree(folder, copy);
+  if (!existsSync(copy)) {
+    mkdirSync(copy, { recursive: true });
+    copyTree(folder, copy);
   }
-  await rm(folder, { force: true, recursive: true });
-  await mkdir(folder);
+  rmSync(folder, { force: true, recursive: true });
+  mkdirSync(folder);
   root.content = { fstype: 'xfs', label: 'root', uuid: randomUUID() };
   machine.stores.set(root.kname, root.content.uuid);
-  await writeFile(await files.real(STAMP), '');
+  writeFileSync(files.real(STAMP), '');
   return 0;
 }
