@@ -2,8 +2,7 @@
 // docs/lab.md.
 import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { runScenario } from '../mocks/lab/run.ts';
-import { grouped, listed } from '../mocks/lab/list.ts';
-import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
+import { grouped, hasCluster, listed, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
 import { headingOf } from '../mocks/lab/page.ts';
 import { showRun } from '../mocks/lab/show.ts';
 import { failureText, outputStream } from '../src/cli/messages.ts';

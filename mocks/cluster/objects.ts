@@ -159,49 +159,38 @@ export function nodeStatus(
   };
 }
 
-const kind = (group: string, version: string, plural: string): KubeKind => ({
-  group,
-  version,
-  plural,
-});
-const rbac = (plural: string): KubeKind => kind('rbac.authorization.k8s.io', 'v1', plural);
-const admission = (plural: string): KubeKind => kind('admissionregistration.k8s.io', 'v1', plural);
-
-/** Kinds of the written objects, by their names in manifests. */
-export const kinds = {
-  Namespace: kind('', 'v1', 'namespaces'),
-  ConfigMap: kind('', 'v1', 'configmaps'),
-  Secret: kind('', 'v1', 'secrets'),
-  ServiceAccount: kind('', 'v1', 'serviceaccounts'),
-  Node: kind('', 'v1', 'nodes'),
-  Pod: kind('', 'v1', 'pods'),
-  Event: kind('', 'v1', 'events'),
-  Job: kind('batch', 'v1', 'jobs'),
-  Deployment: kind('apps', 'v1', 'deployments'),
-  ReplicaSet: kind('apps', 'v1', 'replicasets'),
-  DaemonSet: kind('apps', 'v1', 'daemonsets'),
-  Lease: kind('coordination.k8s.io', 'v1', 'leases'),
-  PodDisruptionBudget: kind('policy', 'v1', 'poddisruptionbudgets'),
-  NetworkPolicy: kind('networking.k8s.io', 'v1', 'networkpolicies'),
-  Role: rbac('roles'),
-  RoleBinding: rbac('rolebindings'),
-  ClusterRole: rbac('clusterroles'),
-  ClusterRoleBinding: rbac('clusterrolebindings'),
-  ValidatingAdmissionPolicy: admission('validatingadmissionpolicies'),
-  ValidatingAdmissionPolicyBinding: admission('validatingadmissionpolicybindings'),
-  CertificateSigningRequest: kind('certificates.k8s.io', 'v1', 'certificatesigningrequests'),
-  MachineConfig: kind('machineconfiguration.openshift.io', 'v1', 'machineconfigs'),
-  MachineConfigPool: kind('machineconfiguration.openshift.io', 'v1', 'machineconfigpools'),
-  MachineOSConfig: kind('machineconfiguration.openshift.io', 'v1', 'machineosconfigs'),
-  MachineOSBuild: kind('machineconfiguration.openshift.io', 'v1', 'machineosbuilds'),
-  Etcd: kind('operator.openshift.io', 'v1', 'etcds'),
-  ClusterVersion: kind('config.openshift.io', 'v1', 'clusterversions'),
-  ClusterOperator: kind('config.openshift.io', 'v1', 'clusteroperators'),
-  Proxy: kind('config.openshift.io', 'v1', 'proxies'),
-} as const satisfies Readonly<Record<string, KubeKind>>;
+/** The kinds of the written objects by their API groups, all of version v1. */
+const groups = {
+  '': ['Namespace', 'ConfigMap', 'Secret', 'ServiceAccount', 'Node', 'Pod', 'Event'],
+  batch: ['Job'],
+  apps: ['Deployment', 'ReplicaSet', 'DaemonSet'],
+  'coordination.k8s.io': ['Lease'],
+  policy: ['PodDisruptionBudget'],
+  'networking.k8s.io': ['NetworkPolicy'],
+  'rbac.authorization.k8s.io': ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'],
+  'admissionregistration.k8s.io': ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+  'certificates.k8s.io': ['CertificateSigningRequest'],
+  'machineconfiguration.openshift.io': [
+    'MachineConfig',
+    'MachineConfigPool',
+    'MachineOSConfig',
+    'MachineOSBuild',
+  ],
+  'operator.openshift.io': ['Etcd'],
+  'config.openshift.io': ['ClusterVersion', 'ClusterOperator', 'Proxy'],
+} as const;
 
 /** Name of a kind that the stand-in knows. */
-export type KindName = keyof typeof kinds;
+export type KindName = (typeof groups)[keyof typeof groups][number];
+
+const pluralOf = (name: KindName): string => `${name.toLowerCase()}s`.replace(/ys$/, 'ies');
+
+/** The kinds by their names in manifests. */
+export const kinds = Object.fromEntries(
+  Object.entries(groups).flatMap(([group, names]) =>
+    names.map((name) => [name, { group, version: 'v1', plural: pluralOf(name) }] as const),
+  ),
+) as Readonly<Record<KindName, KubeKind>>;
 
 /** The kind of an object that names it. */
 export const kindOf = ({ kind: name }: KubeObject): KubeKind => kinds[name as KindName];

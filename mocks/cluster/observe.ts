@@ -5,7 +5,7 @@ import { followChanges, pollUntilClosed } from './changes.ts';
 import type { ClusterEvent, Purpose } from './cluster-state.ts';
 import { conditionIn } from '../layering/objects.ts';
 import { isOverridden } from './etcd.ts';
-import { runGathering } from './gathering.ts';
+import { runGathering } from './controller-pod.ts';
 import { kinds } from './objects.ts';
 import { controllerNamespace, controllerReady } from './pods.ts';
 import type { ClusterWork } from './site.ts';

@@ -1,18 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Call, Program, Programs } from './call.ts';
-import { copyingPrograms, linkPrograms } from './commands/trees.ts';
+import { copyingPrograms } from './commands/trees.ts';
 import { writerPrograms } from './commands/coreos-installer.ts';
 import { deployingPrograms } from './commands/deploying.ts';
 import { firmwarePrograms } from './commands/efibootmgr.ts';
 import { filePrograms } from './commands/files.ts';
 import { listingPrograms } from './commands/lsblk.ts';
-import { mappingPrograms } from './commands/volumes.ts';
-import { mountingPrograms, wipingPrograms } from './commands/filesystems.ts';
-import { keyPrograms, namingPrograms } from './commands/identity.ts';
-import { ownRegistryPrograms } from './commands/own-registry.ts';
-import { containerPrograms, imagePrograms } from './commands/containers.ts';
-import { movingPrograms } from './commands/rpm-ostree.ts';
+import { mountingPrograms } from './commands/filesystems.ts';
 import { shellPrograms, systemPrograms, transientPrograms } from './commands/system.ts';
+import { containerPrograms } from './commands/containers.ts';
+import { movingPrograms } from './commands/rpm-ostree.ts';
 import { unitPrograms } from './commands/systemctl.ts';
 import type { Machine, RanCommand } from './machine.ts';
 
@@ -21,19 +18,12 @@ const bare: Programs = {
   ...copyingPrograms,
   ...deployingPrograms,
   ...filePrograms,
-  ...imagePrograms,
   ...firmwarePrograms,
-  ...keyPrograms,
-  ...linkPrograms,
   ...listingPrograms,
-  ...mappingPrograms,
   ...mountingPrograms,
   ...movingPrograms,
-  ...namingPrograms,
-  ...ownRegistryPrograms,
   ...systemPrograms,
   ...unitPrograms,
-  ...wipingPrograms,
   ...writerPrograms,
 };
 

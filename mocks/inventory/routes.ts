@@ -7,12 +7,14 @@ import {
   frameworkError,
   hostAt,
   listedHost,
+  LogsProgress,
   ProgressV1,
   ProgressV2,
   readJson,
-  unknownCluster,
   shownCluster,
   shownHost,
+  shownOperator,
+  unknownCluster,
 } from './answers.ts';
 import {
   clusterFile,
@@ -22,8 +24,16 @@ import {
   hostIgnition,
 } from './ignition-files.ts';
 import type { ClusterStatus } from './records.ts';
-import { takeLogs } from './logs.ts';
 import type { InventoryStore } from './store.ts';
+import { z } from 'zod';
+import {
+  decideCompletion,
+  decideIngressCa,
+  decideOperator,
+  decideStage,
+  type EndDecision,
+  finalizingStages,
+} from './finalizing.ts';
 
 const roleFilters = ['auto-assign', 'master', 'arbiter', 'worker'];
 
@@ -180,3 +190,144 @@ export const addV1Routes: AddRoutes = (app, store) => {
     takeLogs(context, store, context.req.param('host')),
   );
 };
+
+const Stage = z.strictObject({ finalizing_stage: z.enum(finalizingStages) });
+
+const Operator = z.strictObject({
+  name: z.string(),
+  version: z.string().optional(),
+  status: z.enum(['failed', 'progressing', 'available']),
+  status_info: z.string().default(''),
+});
+
+const Completion = z.strictObject({
+  is_success: z.boolean(),
+  error_info: z.string().default(''),
+  data: z.record(z.string(), z.unknown()).optional(),
+});
+
+/**
+ * Routes for the end of an installation, version 2: stages of finalizing, operators, the ingress,
+ * completion.
+ */
+export const addFinalizingRoutes: AddRoutes = (app, store) => {
+  /** Reads a body for the cluster of the path, and answers by the rules. */
+  const takes =
+    <T>(schema: z.ZodType<T>, status: number, decide: (body: T) => EndDecision) =>
+    async ({ req }: { readonly req: { readonly raw: Request; param(): object } }) => {
+      const body = await readJson(req.raw, schema);
+      if ('refusal' in body) return body.refusal;
+      const { cluster = '' } = req.param() as { readonly cluster?: string };
+      if (cluster !== store.cluster().id) return unknownCluster(cluster);
+      return answerOf(store, decide(body.value), status);
+    };
+  app.put(
+    '/v2/clusters/:cluster/progress',
+    takes(Stage, 200, (body) => decideStage(store.cluster(), body.finalizing_stage, store.now())),
+  );
+  app.put(
+    '/v2/clusters/:cluster/monitored-operators',
+    takes(Operator, 200, ({ status_info: statusInfo, version, ...report }) => {
+      const versioned = version === undefined ? {} : { version };
+      return decideOperator(store.cluster(), { ...report, ...versioned, statusInfo });
+    }),
+  );
+  app.post(
+    '/v2/clusters/:cluster/uploads/ingress-cert',
+    takes(z.string(), 201, (pem) => decideIngressCa(store.cluster(), pem)),
+  );
+  app.post(
+    '/v2/clusters/:cluster/actions/complete-installation',
+    takes(Completion, 202, ({ is_success: isSuccess, error_info: error, data }) => {
+      store.addCompletion({ isSuccess, error, data });
+      return decideCompletion(store.cluster(), { isSuccess, error });
+    }),
+  );
+  app.get('/v2/clusters/:cluster/monitored-operators', ({ req }) => {
+    const { id, operators } = store.cluster();
+    if (req.param('cluster') !== id) return unknownCluster(req.param('cluster'));
+    const name = req.query('operator_name') ?? '';
+    const listed = operators.filter((one) => name === '' || one.name === name);
+    if (name !== '' && listed.length === 0) return domainError(404, 'record not found');
+    return Response.json(listed.map(shownOperator));
+  });
+};
+
+function answerOf(store: InventoryStore, decision: EndDecision, status: number): Response {
+  if (decision.kind === 'refused') return domainError(decision.status, decision.reason);
+  store.setCluster(decision.cluster);
+  return status === 202 ? Response.json({}, { status }) : new Response(null, { status });
+}
+
+const noContent = (): Response => new Response(null, { status: 204 });
+
+/** Routes for the state of logs and for the logs themselves, version 2. */
+export const addLogRoutes: AddRoutes = (app, store) => {
+  app.put('/v2/infra-envs/:infraEnv/hosts/:host/logs-progress', async ({ req }) => {
+    const body = await readJson(req.raw, LogsProgress);
+    if ('refusal' in body) return body.refusal;
+    const host = hostAt(store, req.param());
+    if (host === undefined) return domainError(404, `host ${req.param('host')} not found`);
+    store.setHostLogs(host.id, { logsState: body.value.logs_state });
+    return noContent();
+  });
+  app.put('/v2/clusters/:cluster/logs-progress', async ({ req }) => {
+    const body = await readJson(req.raw, LogsProgress);
+    if ('refusal' in body) return body.refusal;
+    if (req.param('cluster') !== store.cluster().id) return unknownCluster(req.param('cluster'));
+    store.setClusterLogs(body.value.logs_state);
+    return noContent();
+  });
+  app.post('/v2/clusters/:cluster/logs', (context) => {
+    const { req } = context;
+    if (req.param('cluster') !== store.cluster().id) return unknownCluster(req.param('cluster'));
+    const type = req.query('logs_type') ?? '';
+    if (type === 'controller') return takeControllerLogs(context, store);
+    if (type !== 'host') {
+      return frameworkError(400, 'logs_type in query should be one of [host controller]');
+    }
+    const hostId = req.query('host_id');
+    return hostId === undefined
+      ? frameworkError(400, 'host_id in query is required')
+      : takeLogs(context, store, hostId);
+  });
+};
+
+async function takeControllerLogs({ req }: Context, store: InventoryStore): Promise<Response> {
+  const upload = await uploadIn(req);
+  if ('refusal' in upload) return upload.refusal;
+  const { name, type } = upload.file;
+  const bytes = new Uint8Array(await upload.file.arrayBuffer());
+  store.addControllerLogs({ filename: name, contentType: type, bytes });
+  store.setClusterLogs('collecting');
+  return noContent();
+}
+
+/** Accepts the logs of a host. */
+export async function takeLogs(
+  { req }: Context,
+  store: InventoryStore,
+  hostId: string | undefined,
+): Promise<Response> {
+  const upload = await uploadIn(req);
+  if ('refusal' in upload) return upload.refusal;
+  const logs = { logsState: 'collecting', logBytes: upload.file.size };
+  return store.setHostLogs(hostId ?? '', logs)
+    ? noContent()
+    : domainError(404, `host ${hostId ?? ''} not found`);
+}
+
+/** An upload is a form with a file named `upfile`. */
+async function uploadIn(
+  request: Context['req'],
+): Promise<{ readonly file: File } | { readonly refusal: Response }> {
+  if (!(request.header('content-type') ?? '').startsWith('multipart/form-data')) {
+    const said = 'upfile in formData: request content type is not multipart';
+    return { refusal: frameworkError(400, said) };
+  }
+  const form: Record<string, unknown> = await request.parseBody().catch(() => ({}));
+  const file = form['upfile'];
+  return file instanceof File
+    ? { file }
+    : { refusal: frameworkError(400, 'upfile in formData is required') };
+}

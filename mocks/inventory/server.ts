@@ -3,9 +3,14 @@ import type { Fault } from '../http/fault.ts';
 import { type MockServer, startMockServer } from '../http/mock-server.ts';
 import { domainError, frameworkError, isUuid } from './answers.ts';
 import { type Auth, refusalOf } from './auth.ts';
-import { addFinalizingRoutes } from './finalizing-routes.ts';
-import { addLogRoutes } from './logs.ts';
-import { addClusterRoutes, addDownloadRoutes, addProgressRoutes, addV1Routes } from './routes.ts';
+import {
+  addClusterRoutes,
+  addDownloadRoutes,
+  addFinalizingRoutes,
+  addLogRoutes,
+  addProgressRoutes,
+  addV1Routes,
+} from './routes.ts';
 import { type InventoryStore, inventoryStore, type StoreSeed } from './store.ts';
 
 /** A running inventory service. */

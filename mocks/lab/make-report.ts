@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { gatheredText } from '../cluster/gathering.ts';
+import { gatheredText } from '../cluster/controller-pod.ts';
 import { finalOf } from '../cluster/layering/verify.ts';
 import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
 import type { InventoryStore } from '../inventory/store.ts';

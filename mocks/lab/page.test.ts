@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { clusterSeed } from '../inventory/records.ts';
 import { inventoryStore } from '../inventory/store.ts';
-import { openLabPage } from './page.ts';
-import { stateOf } from './page-objects.ts';
+import { openLabPage, stateOf } from './page.ts';
 import type { ShownRun } from './shown-run.ts';
 
 it('shows the command that reads the logs of a host, and that the API server has ended', async () => {

@@ -5,16 +5,17 @@ import { type Millis, seconds } from '../../src/model/duration.ts';
 import { type LivePage, livePage } from '../../src/page/server.ts';
 import { ladderOf, railOfStages } from '../../src/page/rail.ts';
 import { isVictim } from '../../src/page/service.ts';
-import { emptyPage, type PageUpdate } from '../../src/page/state.ts';
+import { emptyPage, type PageUpdate, type Tone } from '../../src/page/state.ts';
 import { followObjects } from '../cluster/changes.ts';
-import { kinds } from '../cluster/objects.ts';
+import { type KindName, kinds } from '../cluster/objects.ts';
 import { memoryKibibytes } from '../host/live-system.ts';
 import type { Strike } from '../http/fault.ts';
 import { railOfPlan } from './page-rail.ts';
-import { shownKinds, stateOf } from './page-objects.ts';
 import { isInstalled, isMissed, type LabReport, MISSED_NOTES, outcomeWords } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
+import { conditionOf } from '../../src/kube/object.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
 
 /** The heading of a page. */
 export interface PageHeading {
@@ -212,4 +213,87 @@ function followObjectsOf(
       update({ kind: 'object', at: Date.now(), object: seen, ...gone });
     });
   }
+}
+
+/** Kinds on the page, in the order of its headings. */
+export const shownKinds = [
+  'Node',
+  'ClusterVersion',
+  'ClusterOperator',
+  'MachineConfigPool',
+  'MachineOSConfig',
+  'MachineOSBuild',
+  'CertificateSigningRequest',
+  'MachineConfig',
+] as const satisfies readonly KindName[];
+export type ShownKind = (typeof shownKinds)[number];
+
+interface Shown {
+  readonly state: string;
+  readonly tone: Tone;
+}
+
+/** The state of an object, for people. */
+export function stateOf(kind: ShownKind, object: KubeObject): Shown {
+  const { status = {}, spec = {} } = object as {
+    readonly status?: Readonly<Record<string, unknown>>;
+    readonly spec?: Readonly<Record<string, unknown>>;
+  };
+  const is = (type: string): boolean => conditionOf(object, type).status === 'True';
+  const why = (type: string): string => {
+    const { message, reason } = conditionOf(object, type);
+    return message || reason;
+  };
+  return states[kind]({ status, spec, is, why });
+}
+
+interface Facts {
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** Whether a condition is True. */
+  readonly is: (type: string) => boolean;
+  readonly why: (type: string) => string;
+}
+
+const good = (state: string): Shown => ({ state, tone: 'good' });
+const busy = (state: string): Shown => ({ state, tone: 'busy' });
+const waiting = (state: string): Shown => ({ state, tone: 'waiting' });
+const bad = (state: string): Shown => ({ state, tone: 'bad' });
+
+const joined = (...texts: readonly string[]): string =>
+  texts.filter((text) => text !== '').join(': ');
+
+const states: Readonly<Record<ShownKind, (facts: Facts) => Shown>> = {
+  Node: ({ is, why }) => (is('Ready') ? good('Ready') : waiting(joined('NotReady', why('Ready')))),
+  ClusterVersion: operatorState,
+  ClusterOperator: operatorState,
+  MachineConfigPool: ({ is, status, spec }) => {
+    const all = Number(status['machineCount'] ?? 0);
+    const updated = Number(status['updatedMachineCount'] ?? 0);
+    const counts = all === 0 ? 'no machines yet' : `${updated} of ${all} updated`;
+    const text = `${counts}${spec['paused'] === true ? ', paused' : ''}`;
+    if (is('Degraded')) return bad(joined('Degraded', text));
+    return is('Updated') ? good(text) : busy(text);
+  },
+  MachineOSConfig: ({ status }) =>
+    typeof status['currentImagePullSpec'] === 'string'
+      ? good('has its image')
+      : waiting('no image yet'),
+  MachineOSBuild: ({ is, why }) => {
+    if (is('Succeeded')) return good('Succeeded');
+    if (is('Failed') || is('Interrupted')) return bad(joined('Failed', why('Failed')));
+    return is('Building') ? busy('Building') : waiting('Prepared');
+  },
+  CertificateSigningRequest: ({ is, status }) => {
+    if (is('Denied')) return bad('Denied');
+    if (!is('Approved')) return waiting('Pending');
+    return good(status['certificate'] === undefined ? 'Approved' : 'Issued');
+  },
+  MachineConfig: () => good('exists'),
+};
+
+function operatorState({ is, why }: Facts): Shown {
+  if (is('Degraded')) return bad(joined('Degraded', why('Degraded')));
+  if (is('Progressing')) return busy(joined('Progressing', why('Progressing')));
+  return is('Available') ? good('Available') : waiting(joined('not available', why('Available')));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inRelease } from '../host/commands/own-registry.ts';
+import { inRelease } from '../host/commands/containers.ts';
 import type { Machine } from '../host/machine.ts';
 import {
   credentialsIn,

@@ -15,15 +15,16 @@ import { followChanges, pollUntilClosed } from '../changes.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import {
-  decideControllers,
   applyControllerAction,
+  decideControllers,
   operatorNamespace,
+  type OperatorObjects,
+  operatorQueues,
   poolStatus,
   type PoolStatus,
   type PoolView,
 } from './controllers.ts';
 import { moveNode } from './node.ts';
-import { type OperatorObjects, operatorQueues } from './queues.ts';
 
 const POLL_INTERVAL_MILLIS = 300;
 

@@ -1,8 +1,20 @@
-import { existsSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
-import { fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { isFrozen, waitForThaw } from './filesystems.ts';
 import { copyTree } from '../files.ts';
+import { randomUUID } from 'node:crypto';
+import type { Machine } from '../machine.ts';
+import { partitionFolder } from '../partition-files.ts';
 
 /** `ln -s[fn] TARGET LINK`. An absolute target leads to the host's own files here. */
 const ln: Program = ({ files }, call) => {
@@ -20,9 +32,6 @@ const ln: Program = ({ files }, call) => {
     return fail(call, `ln: failed to create symbolic link '${link}': ${String(error)}`);
   }
 };
-
-/** The program that makes links. */
-export const linkPrograms: Programs = { ln };
 
 /** `du -sb PATH…`: the sum of the apparent sizes. */
 const du: Program = ({ files }, call) => {
@@ -67,5 +76,49 @@ const rsync: Program = (machine, call) => {
   return 0;
 };
 
-/** Programs that measure and copy trees. */
-export const copyingPrograms: Programs = { du, rsync };
+// ignition-ostree-transposefs.sh of fedora-coreos-config: it uses any device with the label root,
+// makes no copy if its folder exists, and moves the copy back.
+
+const SAVED = '/run/ignition-ostree-transposefs';
+const STAMP = '/run/ignition-ostree-autosaved-xfs.stamp';
+
+/** Runs one of the three verbs that the agent uses. */
+export function transpose(machine: Machine, call: Call, script: string): number {
+  const { devices, files } = machine;
+  const saved = files.real(SAVED);
+  const copy = join(saved, 'root');
+  if (script.endsWith('cleanup')) {
+    rmSync(saved, { force: true, recursive: true });
+    return 0;
+  }
+  const root = devices.byPath('/dev/disk/by-label/root');
+  if (root === undefined) return fail(call, 'No filesystem labeled root found');
+  if (devices.mounts.some(({ source }) => devices.byPath(source) === root)) {
+    return fail(call, `mkfs.xfs: /dev/${root.kname} contains a mounted filesystem`);
+  }
+  const folder = partitionFolder(machine, root);
+  if (script.endsWith('restore')) {
+    if (!existsSync(copy)) return 0;
+    const names = readdirSync(copy);
+    for (const name of names) {
+      if (existsSync(join(folder, name))) {
+        return fail(call, `mv: inter-device move failed: unable to remove target '${name}'`);
+      }
+      renameSync(join(copy, name), join(folder, name));
+    }
+    return 0;
+  }
+  if (!existsSync(copy)) {
+    mkdirSync(copy, { recursive: true });
+    copyTree(folder, copy);
+  }
+  rmSync(folder, { force: true, recursive: true });
+  mkdirSync(folder);
+  root.content = { fstype: 'xfs', label: 'root', uuid: randomUUID() };
+  machine.stores.set(root.kname, root.content.uuid);
+  writeFileSync(files.real(STAMP), '');
+  return 0;
+}
+
+/** Programs that measure and copy trees, and make links. */
+export const copyingPrograms: Programs = { du, rsync, ln };
