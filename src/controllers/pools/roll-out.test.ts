@@ -281,6 +281,16 @@ describe('roll out', () => {
     );
   });
 
+  it('decides about a pool again and again until the pool is removed', async () => {
+    const { kube, clock, start, advance } = setUp([pool('worker')], []);
+    void start();
+    await advance();
+    expect(clock.sleeping()).toBe(1);
+    kube.drop({ kind: machineConfigPools, name: 'worker' });
+    await advance(20);
+    expect(clock.sleeping()).toBe(0);
+  });
+
   it('reports who runs a pool again when it was deleted meanwhile', async () => {
     const { kube, stop, start, advance } = setUp([pool('worker')], [node('w0', 'worker')]);
     const ended = start();
