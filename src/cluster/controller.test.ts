@@ -18,14 +18,7 @@ describe('the controller', () => {
   });
 
   it.each([
-    ['no pod', [], undefined],
-    ['a pod of another name', [pod('other', 'Running')], undefined],
     ['a pending pod', [pod('assisted-installer-controller-x', 'Pending')], undefined],
-    [
-      'a pod without a status',
-      [{ metadata: { name: 'assisted-installer-controller-x' } }],
-      undefined,
-    ],
     [
       'a running pod',
       [pod('other', 'Running'), pod('assisted-installer-controller-x', 'Running')],
@@ -67,7 +60,6 @@ describe('the reason why the controller does not run', () => {
   it.each([
     ['ErrImagePull', unpulled],
     ['ImagePullBackOff', unpulled],
-    ['InvalidImageName', unpulled],
     ['RegistryUnavailable', unpulled],
     ['CreateContainerConfigError', 'the controller cannot be started (CreateContainerConfigError)'],
     ['ContainerCreating', undefined],

@@ -6,7 +6,6 @@ const none = { controlPlaneReplicas: 0, arbiterReplicas: 0 };
 
 describe('the install-config of a cluster', () => {
   it.each([
-    ['three masters', 'controlPlane:\n  replicas: 3\n', { ...none, controlPlaneReplicas: 3 }],
     [
       'two masters and an arbiter',
       'controlPlane: {name: master, replicas: 2}\narbiter:\n  replicas: 1\nplatform: {baremetal: {}}',
@@ -21,14 +20,12 @@ describe('the install-config of a cluster', () => {
         machines: { networks: ['192.0.2.0/24'], vips: ['192.0.2.2', '192.0.2.3'] },
       },
     ],
-    ['a pool without replicas', 'controlPlane:\n  name: master\n', none],
     [
       'replicas given as text',
       'controlPlane: {replicas: "3"}',
       { ...none, controlPlaneReplicas: 3 },
     ],
     ['replicas that are not a number', 'controlPlane: {replicas: many}', none],
-    ['a platform without settings', 'platform:\n  none: {}\n', { ...none, platform: 'none' }],
     [
       'a vCenter',
       'platform:\n  vsphere:\n    vcenters:\n    - server: v.example\n      user: ""\n',
@@ -66,7 +63,6 @@ const metadata = { name: 'openshift-install-manifests' };
 it.each([
   ['without a ConfigMap', undefined, 'assisted-service'],
   ['without data', { metadata }, ''],
-  ['without the key', { metadata, data: { version: 'x' } }, ''],
   ['with the key', { metadata, data: { invoker: 'agent-installer' } }, 'agent-installer'],
 ])('reads the invoker of a cluster %s', (_, configMap, invoker) => {
   expect(invokerOf(configMap)).toBe(invoker);

@@ -5,13 +5,9 @@ it.each([
   ['4.15.0', [4, 15, 0]],
   ['4.15', [4, 15, 0]],
   ['4.14.0-rc0', [4, 14, 0]],
-  ['4.15-pre-release', [4, 15, 0]],
-  ['4.16.0-0.nightly-2024-01-01', [4, 16, 0]],
   ['4.16.3+build', [4, 16, 3]],
   ['v4.16.3', [4, 16, 3]],
   ['4', undefined],
-  ['', undefined],
-  ['latest', undefined],
   ['4.x.1', undefined],
   ['4.15x', undefined],
 ])('reads the release version %j', (text, version) => {

@@ -13,22 +13,15 @@ const at = (stage: Stage | undefined, status = 'installing-in-progress') =>
 
 describe('the next stage of a host', () => {
   it.each<[Stage | undefined, HostSigns['node'], boolean, Stage | undefined]>([
-    [undefined, 'none', false, undefined],
     ['Rebooting', 'none', false, undefined],
     ['Writing image to disk', 'none', true, 'Configuring'],
     ['Rebooting', 'none', true, 'Configuring'],
-    ['Waiting for ignition', 'none', true, 'Configuring'],
     ['Configuring', 'none', true, undefined],
     ['Rebooting', 'joined', false, 'Joined'],
-    ['Configuring', 'joined', true, 'Joined'],
-    ['Waiting for ignition', 'joined', false, 'Joined'],
     ['Rebooting', 'ready', false, 'Joined'],
-    ['Configuring', 'ready', true, 'Joined'],
     ['Joined', 'joined', true, undefined],
     ['Joined', 'ready', true, 'Done'],
     ['Done', 'ready', true, undefined],
-    ['Done', 'joined', true, undefined],
-    ['Done', 'none', true, undefined],
   ])('at %s with node %s and Ignition requested %s: %s', (...row) => {
     const [stage, node, hasAsked, next] = row;
     expect(nextStage(at(stage), signs(node, hasAsked))).toBe(next);
