@@ -42,7 +42,7 @@ function settingRow(key: SettingKey): readonly string[] {
   return [
     codeCell(key),
     kindCell(settingKinds[key]),
-    isSecret ? '' : defaultCell(settingIn(defaults, key)),
+    isSecret ? '' : defaultCell(settingIn(defaults, key) ?? ''),
     meaningOf(key),
     codeCell(variableOf(key)),
     isSecret ? 'none' : flagsOf(key).map(codeCell).join(', '),

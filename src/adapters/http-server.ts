@@ -16,7 +16,7 @@ export const serveFailures = {
   'serve.address-not-taken': {
     kind: 'host',
     title: 'A server cannot listen on its address',
-    hint: 'give another address, or end what listens on this one; port 0 takes a free one',
+    hint: 'give another address, or stop the program that listens on this one; port 0 takes a free one',
   },
   'serve.certificate-not-read': {
     kind: 'input',

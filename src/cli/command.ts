@@ -35,7 +35,7 @@ export type HelpRow = readonly [left: string, right: string];
  */
 export const commonExitCodes: Readonly<Record<string, string>> = {
   0: 'done',
-  1: 'a bug, or anything else that is not expected',
+  1: 'an unexpected error: report it as a bug',
   2: 'the input is wrong: command line, setting, file, or data of the service',
   3: 'this build does not support it',
   4: 'the state of the host does not allow it',
@@ -60,7 +60,7 @@ export class ProgramCommand extends Command {
   #environment: Environment = {};
 
   override createCommand(name?: string): ProgramCommand {
-    return new ProgramCommand(name).helpOption('-h, --help', 'print this page').helpCommand(false);
+    return new ProgramCommand(name).helpOption('-h, --help', 'print this help').helpCommand(false);
   }
 
   /**

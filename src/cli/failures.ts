@@ -15,7 +15,7 @@ export const cliFailures = {
   'cli.bundle-not-written': {
     kind: 'host',
     title: 'A bundle of logs cannot be written',
-    hint: 'make room, or give another place with --output; - is standard output',
+    hint: 'free space, or give another file with --output; - is standard output',
   },
   'cli.command-after-flags': {
     kind: 'input',
@@ -45,7 +45,7 @@ export const cliFailures = {
   'cli.not-installed-in-time': {
     kind: 'limit',
     title: 'A watched installation did not end in time',
-    hint: 'see in the message what it waits for; watch it again with a longer --timeout',
+    hint: 'the message names the missing condition; run the same line again with a longer --timeout',
   },
   'cli.old-node': {
     kind: 'unsupported',
@@ -55,7 +55,7 @@ export const cliFailures = {
   'cli.output-not-written': {
     kind: 'host',
     title: 'Standard output cannot be written to',
-    hint: 'make room where the output goes, or give it another place; then run the same "bootwright" line again',
+    hint: 'free space where the output is written, or write it elsewhere; then run the same "bootwright" line again',
   },
   'cli.page-not-written': {
     kind: 'host',

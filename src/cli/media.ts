@@ -33,8 +33,8 @@ import { untilStopped } from './stop-signal.ts';
 export const mediaFailures = {
   'media.already-customized': {
     kind: 'input',
-    title: 'A live image is customized already',
-    hint: 'give the unchanged image; coreos-installer iso reset makes an ISO that again',
+    title: 'The live image is customized already',
+    hint: 'give the image as it was downloaded; "coreos-installer iso reset" restores an ISO',
   },
   'media.no-initramfs': {
     kind: 'input',
@@ -48,27 +48,27 @@ export const mediaFailures = {
   },
   'media.no-network': {
     kind: 'unsupported',
-    title: 'A live image takes no keyfiles',
+    title: 'The live image does not support keyfiles',
     hint: 'use the live image of OpenShift 4.10 or newer, or leave network.keyfiles out and give the network as kernel arguments',
   },
   'media.not-live': {
     kind: 'input',
-    title: 'A file is not a live image of CoreOS',
+    title: 'The file is not a live image of CoreOS',
     hint: 'give the live ISO, or the live initramfs, of RHEL CoreOS, CentOS Stream CoreOS or Fedora CoreOS',
   },
   'media.not-made': {
     kind: 'host',
     title: 'A medium cannot be made',
-    hint: 'do what the message says; the directory of --out needs as much room as the live image',
+    hint: 'read the reason in the message; the directory of --out needs as much space as the live image',
   },
   'media.no-script': {
     kind: 'input',
     title: 'A hook for a medium is not a script',
-    hint: 'write a script that begins with #!; a program has its place in the image of the live system, where a script can run it',
+    hint: 'write a script that begins with #!; it can run the programs of the live system',
   },
   'media.out-exists': {
     kind: 'input',
-    title: 'A file with the name of the medium is there',
+    title: 'The file of the medium exists already',
     hint: 'remove it, or give another name with --out',
   },
   'media.too-large': {

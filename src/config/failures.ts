@@ -5,7 +5,7 @@ export const configFailures = {
   'config.file-not-read': {
     kind: 'input',
     title: 'A configuration file, or a file that a setting names, cannot be read',
-    hint: 'check the path and its permissions; for a program in a container, inside the container',
+    hint: 'check the path and its permissions: the file of the container is read, or else that of the host',
   },
   'config.incomplete': {
     kind: 'input',

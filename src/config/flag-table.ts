@@ -88,7 +88,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   'format-disk': {
     isBoolean: false,
     placeholder: 'DEVICE',
-    summary: 'further disk to wipe; repeatable',
+    summary: 'additional disk whose partition table is removed; repeatable',
     meaning: { addsTo: 'disk.format' },
   },
   'skip-installation-disk-cleanup': {
@@ -164,7 +164,7 @@ export const ownFlagRows: Readonly<
     placeholder: 'FILE',
     summary: 'read settings from a YAML file; repeatable',
   },
-  fresh: { isBoolean: true, summary: 'start over; set an earlier journal aside' },
+  fresh: { isBoolean: true, summary: 'start at the first step; set an earlier journal aside' },
   help: { isBoolean: true, summary: 'print this text; -h is the same' },
   h: { isBoolean: true, summary: 'the same as --help' },
   version: { isBoolean: true, summary: 'print the version; -v and -V are the same' },

@@ -83,7 +83,7 @@ export const settingTable = {
     lanes: word(
       ['beside', 'in-turn'],
       'beside',
-      'write the disk while the control plane starts, or one after the other on a small host',
+      'write the disk while the control plane starts, or in turn on a small host',
     ),
     etcdOverride: word(
       ['auto', 'always', 'never'],
@@ -136,7 +136,7 @@ export const settingTable = {
     keep: list(
       'partitions of the install disk that are kept: labels, with * and ?, or numbers (5, 5-7)',
     ),
-    format: list('further disks to wipe of their partition tables'),
+    format: list('additional disks whose partition tables are removed'),
     cleanup: flag(
       'remove LVM, device-mapper and RAID leftovers from the disk before the write',
       true,
@@ -168,12 +168,12 @@ export const settingTable = {
       'folder on the host with NetworkManager keyfiles for the installed host; checked before a disk is changed',
     ),
     nmstate: text(
-      'file on the host with the network of the installed host as nmstate has it, in place of network.keyfiles; nmstatectl of the live image makes the keyfiles',
+      'nmstate file on the host with the network of the installed host, instead of network.keyfiles; nmstatectl of the live image makes the keyfiles',
     ),
   },
   registries: {
     mirrors: mirrors(
-      'mirrors of images that are pulled by digest, for the live and the installed host, as imageDigestSources of an install-config has them',
+      'mirrors of images that are pulled by digest, in the form of imageDigestSources of an install-config; for the live and the installed host',
     ),
     ca: text(
       'PEM file on the host with the certificate authorities of registries, which the live and the installed host trust; checked before a disk is changed',
@@ -188,7 +188,7 @@ export const settingTable = {
     url: url('http(s) URL of the Ignition of this host'),
     file: text('file on the host with the Ignition of this host'),
     caFile: text('PEM file with certificates to trust for ignition.url'),
-    sha256: sha256('SHA-256 of the Ignition in the bytes that are served'),
+    sha256: sha256('SHA-256 of the Ignition file as served'),
   },
   s3: {
     endpoint: url('endpoint of the object store'),
@@ -215,7 +215,9 @@ export const settingTable = {
     notifyNumReboots: flag(
       "another controller reports how often each node started; Bootwright's does not",
     ),
-    withoutService: flag('the controller in the cluster calls no service; only for our own'),
+    withoutService: flag(
+      "the controller in the cluster calls no service; only for Bootwright's controller",
+    ),
     serviceIps: list('addresses of the service for the host aliases of the controller'),
   },
   proxy: {
@@ -232,7 +234,7 @@ export const settingTable = {
   },
   host: {
     root: text(
-      'where the files of the host are; a container has them all there with --pid=host, and only tests, or a system that is mounted, have another place',
+      'root of the file system of the host; a container with --pid=host sees it at the default. Set it for a mounted system',
       HOST_ROOT,
     ),
   },
@@ -250,7 +252,7 @@ export const settingTable = {
       kind: 'count',
       byDefault: undefined,
       summary:
-        'minutes between the last report and the reboot, 0 for none; unset: at once, or after a minute where a bootstrap host did not see etcd leave it',
+        'minutes between the last report and the reboot, 0 for none; unset: none, or one minute on a bootstrap host that did not see the removal of its etcd member',
     },
   },
 } as const satisfies Readonly<Record<string, Setting | Readonly<Record<string, Setting>>>>;

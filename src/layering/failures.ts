@@ -111,7 +111,7 @@ export const layeringFailures = {
   'layering.disk-too-small': {
     kind: 'input',
     title: 'The install disk is too small to build images on',
-    hint: 'choose a larger disk: 32 GB more than the operating system needs are enough',
+    hint: 'choose a larger disk: 32 GB more than the operating system needs is enough',
   },
   'layering.base-architecture': {
     kind: 'input',
@@ -157,7 +157,7 @@ export const layeringFailures = {
   'layering.image-initramfs': {
     kind: 'input',
     title: 'The kernel of the built image has no initramfs',
-    hint: 'make it in the RUN that installs the kernel: rpm-ostree does, dnf needs dracut',
+    hint: 'generate it in the RUN that installs the kernel: rpm-ostree does it, with dnf run dracut',
   },
   'layering.image-stream': {
     kind: 'input',
@@ -212,7 +212,7 @@ export const layeringFailures = {
   },
   'layering.push-to-unusable': {
     kind: 'input',
-    title: 'The images of the pools cannot be pushed to what layering.pushTo names',
+    title: 'The setting layering.pushTo is not a valid registry or namespace',
     hint: 'set it to HOST or HOST/NAMESPACE; HOST needs a dot',
   },
   'layering.no-push-credentials': {

@@ -54,7 +54,7 @@ export const osFailures = {
   },
   'os.pull-cut': {
     kind: 'remote',
-    title: 'The pull of the image was cut, or stood still',
+    title: 'The pull of the image was cut off, or stalled',
     hint: 'check the log of the registry and the network in between, then run the same "bootwright node" line again',
   },
   'os.wrong-architecture': {

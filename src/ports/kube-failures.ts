@@ -47,12 +47,12 @@ export const kubeFailures = {
   'kube.busy': {
     kind: 'remote',
     title: 'The API server asks to wait: it is overloaded, or still initializing its storage',
-    hint: 'wait until it has started; requests are repeated when it says, so one that fails has waited a minute',
+    hint: 'wait until it has started; a request is retried for a minute before it fails',
   },
   'kube.disruption-budget': {
     kind: 'cluster',
-    title: 'A disruption budget does not let a pod go now',
-    hint: 'the message names the budget: let more of its pods become Ready, or change the budget',
+    title: 'A PodDisruptionBudget does not allow the eviction of a pod now',
+    hint: 'the message names the budget: wait until more of its pods are Ready, or change the budget',
   },
   'kube.failed': {
     kind: 'remote',

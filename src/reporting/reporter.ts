@@ -29,7 +29,7 @@ export const reportFailures = {
   'report.unsent': {
     kind: 'remote',
     title: 'A report did not reach the service before the run ended',
-    hint: 'look at the log of the host for how the run ended; the service shows an older stage',
+    hint: 'read the log on the host; the service shows an older stage',
   },
 } as const satisfies FailureTable;
 

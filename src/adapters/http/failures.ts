@@ -17,7 +17,7 @@ export const inventoryFailures = {
   'inventory.not-ready': {
     kind: 'remote',
     title: 'The inventory service does not have what is asked for yet',
-    hint: 'look at what the message waits for; the agent asks again until it is there',
+    hint: 'the message names the missing data; the agent asks again until the service has it',
   },
   'inventory.refused': {
     kind: 'remote',

@@ -36,7 +36,7 @@ export const installerFailures = {
   'installer.failed': {
     kind: 'input',
     title: 'The installer could not make the files of a cluster',
-    hint: 'change the install-config or the manifests as the message says; it is tried again then',
+    hint: 'correct the install-config or the manifests as the message says; the installer then runs again',
   },
   'installer.manifests-discarded': {
     kind: 'input',

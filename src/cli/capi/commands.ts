@@ -7,7 +7,7 @@ export function addCapi(capi: ProgramCommand): void {
     capi.add(
       'manager',
       'in the management cluster: run a provider',
-      'Run by a deployment for each provider. If a flag is given twice, the last one counts. It runs until a signal; the next run continues.',
+      'Runs in a Deployment for each provider until a signal stops it; the next run continues. If a flag is given twice, the last one counts.',
     ),
   )
     .addOption(
@@ -17,13 +17,13 @@ export function addCapi(capi: ProgramCommand): void {
     )
     .option('--namespace <NAME>', 'work in one namespace; default: in all')
     .option('--inventory-address <ADDR>', 'answer the agents of hosts on HOST:PORT')
-    .option('--inventory-url <URL>', 'where hosts reach that address')
-    .option('--certificate-folder <DIR>', 'tls.crt, tls.key and ca.crt of what is served')
+    .option('--inventory-url <URL>', 'URL of the inventory for hosts')
+    .option('--certificate-folder <DIR>', 'folder with tls.crt, tls.key and ca.crt of the servers')
     .option('--health-address <ADDR>', 'serve /healthz and /readyz on HOST:PORT')
     .reads({
       POD_NAMESPACE:
         'namespace of the lease; default: the namespace of the pod, or of the provider',
-      BOOTWRIGHT_IMAGE: 'the image that it runs from, for the Jobs of the installer',
+      BOOTWRIGHT_IMAGE: 'image of the manager, for the Jobs of the installer',
       ...podEnvironment,
     })
     .runs(async () => (await import('./manager.ts')).runCapiManager);
@@ -31,7 +31,7 @@ export function addCapi(capi: ProgramCommand): void {
     .add(
       'assets',
       'in a Job: store the files of the installer in a Secret',
-      'Run behind the installer of the release, by the manager alone.',
+      'Runs in the Job that the manager creates, after the installer of the release.',
     )
     .needs('--folder <DIRECTORY>', 'folder of the installer')
     .needs('--namespace <NAME>', 'namespace of the control plane')
@@ -55,16 +55,16 @@ function addCapiInstall(capi: ProgramCommand): void {
     .add(
       'render',
       'write the objects of a cluster for Cluster API',
-      'Checks install-config.yaml, or the state that the installer has left, with the files of manifests and openshift, and writes numbered files to infrastructure-manifests, for kubectl apply --server-side. A file that is there stays.',
+      'Checks install-config.yaml, or the state file of the installer, and the files of manifests and openshift. Writes numbered files to infrastructure-manifests, for kubectl apply --server-side. Existing files are kept.',
     )
     .addOption(installFolder())
     .needs('--release-image <PULLSPEC>', 'release image, by its digest')
-    .needs('--openshift-version <VERSION>', 'version of that release, as 4.20.0')
+    .needs('--openshift-version <VERSION>', 'version of that release, such as 4.20.0')
     .needs('--agent-image <PULLSPEC>', 'image of this program for the hosts')
     .addOption(
       new Option(
         '--platform <NAME>',
-        'external: leave the infrastructure to you, and list what to fill in',
+        'external: write no infrastructure objects, and list the fields to fill in',
       )
         .choices(['metal3', 'external'])
         .default('metal3'),
@@ -72,11 +72,14 @@ function addCapiInstall(capi: ProgramCommand): void {
     .option('--namespace <NAME>', 'namespace of the cluster; default: its name')
     .option(
       '--install-device <DEVICE>',
-      'without Metal3: disk of every host; default: install into the system that runs',
+      'without Metal3: install disk of every host; default: install into the running root',
     )
-    .option('--root-device-hints <HINTS>', 'in its place, what the disk of every host is known by')
+    .option(
+      '--root-device-hints <HINTS>',
+      'instead of --install-device: hints for the install disk of every host',
+    )
     .option('--image-url <URL>', 'with Metal3: disk image of CoreOS, qcow2')
-    .option('--image-checksum <CHECKSUM>', 'with Metal3: its SHA-256, or where that is')
+    .option('--image-checksum <CHECKSUM>', 'with Metal3: SHA-256 of the disk image, or a URL of it')
     .example(
       'bootwright capi render --dir demo --release-image quay.io/…@sha256:… --openshift-version 4.20.0 --agent-image registry.example.com/bootwright:latest --platform external',
       'for an infrastructure provider of your own',

@@ -17,8 +17,8 @@ function addImages(layer: ProgramCommand): void {
     .add(
       'build',
       'build and check the OS image of a pool on this machine, and push it',
-      'Builds with podman or buildah by the code of an installation, and prints the name of the image in the store.',
-      'With --push-authfile the image is pushed to where its MachineOSConfig says, after its base; its pull spec is printed.',
+      'Builds with podman or buildah as an installation does, and prints the name of the image in the store.',
+      'With --push-authfile, pushes the base and the image to spec.renderedImagePushSpec, and prints the pull spec.',
     )
     .needs('--os-config <FILE>', 'file with the MachineOSConfig')
     .needs('--rendered-config <FILE>', 'file with the rendered MachineConfig of the pool')
@@ -37,12 +37,12 @@ function addImages(layer: ProgramCommand): void {
 /** Adds the commands that work on a cluster. */
 function addPools(layer: ProgramCommand): void {
   layer
-    .add('status', 'print the images of the pools of a cluster, and what runs them')
+    .add('status', 'print the OS images of the pools of a cluster')
     .needs(...administrator)
     .option('--pool <NAME>', 'this pool only')
     .addOption(format('text', 'json'))
     .ends({
-      8: 'an invariant of a layered pool is violated, and no roll-out continues that would end it',
+      8: 'an invariant of a layered pool is violated, and no roll-out is in progress',
     })
     .reads(proxyEnvironment)
     .example('bootwright layer status --kubeconfig kubeconfig', 'show every pool')
@@ -54,17 +54,17 @@ function addPools(layer: ProgramCommand): void {
   layer
     .add(
       'unpause',
-      'end the pauses of pools that a stopped installation has left',
-      'A hand-over that is stopped keeps its pools paused, so that no node loses its OS image. Running the installation again ends that too.',
+      'unpause the pools that a stopped installation left paused',
+      'A stopped hand-over leaves its pools paused, so that no node loses its OS image. Running the installation again unpauses them too.',
       'A pool that a person has paused stays paused.',
     )
     .needs(...administrator)
     .option('--pool <NAME>', 'this pool only')
-    .option('--yes', 'also where nodes lose their OS image by it')
+    .option('--yes', 'unpause even if nodes lose their OS image')
     .ends({
       2: 'nothing was changed, as nodes would lose their OS image and --yes was not given',
     })
     .reads(proxyEnvironment)
-    .example('bootwright layer unpause --kubeconfig kubeconfig', 'unpause what was left')
+    .example('bootwright layer unpause --kubeconfig kubeconfig', 'unpause these pools')
     .runs(async () => (await import('./in-cluster.ts')).runLayerUnpause);
 }

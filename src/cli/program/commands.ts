@@ -71,7 +71,10 @@ function withFlags(command: ProgramCommand): ProgramCommand {
 }
 
 function addInstall(program: ProgramCommand): void {
-  const install = program.add('install', 'install this host; the same as flags alone');
+  const install = program.add(
+    'install',
+    'install this host; the default where only flags are given',
+  );
   withFlags(install)
     .usage('[flags]\n       bootwright -r ROLE [flags]')
     .example(
@@ -86,7 +89,7 @@ function addInstall(program: ProgramCommand): void {
     .add(
       'plan',
       'print what an install would do',
-      'Nothing is touched. What would refuse the install is on standard error.',
+      'Changes nothing. Errors that would stop the install are on standard error.',
     )
     .addOption(format('text', 'json'))
     .installFlags()
@@ -96,15 +99,15 @@ function addInstall(program: ProgramCommand): void {
 }
 
 function addConfig(program: ProgramCommand): void {
-  const config = program.add('config', 'begin, show, validate or describe the configuration');
+  const config = program.add('config', 'create, show, validate or describe the configuration');
   config
     .add(
       'init',
       'print a configuration file of a role, every setting as a comment',
-      'It asks nothing: what an install needs besides is listed at its top.',
+      'Asks no questions. The top of the file lists the settings that an install still needs.',
     )
     .addArgument(new Argument('<ROLE>', 'role of the host').choices(roleNames))
-    .example('bootwright config init worker > host.yaml', 'begin a file')
+    .example('bootwright config init worker > host.yaml', 'create a file')
     .runs(async () => (await import('../config.ts')).runConfigInit);
   config
     .add('show', 'print every setting with its origin, secrets masked')
@@ -130,8 +133,8 @@ function addLint(program: ProgramCommand): void {
     .add(
       'lint',
       'check MachineConfigs, MachineOSConfigs and Ignition',
-      'Finds what an installation would refuse: what Ignition, the Machine Config Operator or the Machine Config Daemon refuses.',
-      'In a folder, other objects are passed over.',
+      'Finds errors for which Ignition, the Machine Config Operator or the Machine Config Daemon would refuse a file.',
+      'In a folder, other objects are skipped.',
     )
     .argument('<FILE|DIR...>', 'files, or folders with files')
     .addOption(format('text', 'json'))
@@ -175,9 +178,9 @@ function addMedia(program: ProgramCommand): void {
   program
     .add(
       'media',
-      'make the live medium of one host, which installs itself from it',
-      'Puts the settings, every file that they name, keyfiles, and a unit that runs the agent into a live ISO or initramfs of CoreOS, by coreos-installer. A host that starts from it loses what is on its install disk.',
-      'Settings come from the files alone. The output says which of the files inside are secret.',
+      'make a live medium that installs one host',
+      'Adds the settings, the files that they name, keyfiles and the unit of the agent to a live ISO or initramfs of CoreOS, with coreos-installer. A host that boots it is installed: everything on its install disk is lost.',
+      'Reads settings from the files only. The output marks the files that are secret.',
     )
     .addOption(
       repeatable('--config <FILE>', 'settings of the host; required').makeOptionMandatory(),
@@ -185,10 +188,7 @@ function addMedia(program: ProgramCommand): void {
     .option('--iso <FILE>', 'live ISO of CoreOS')
     .option('--pxe <DIR>', 'in place of --iso: directory with the live initramfs')
     .needs('--out <FILE>', 'the ISO or the initramfs to write; a new file')
-    .option(
-      '--image <IMAGE>',
-      'image of the agent, which the host pulls; default: the one that this program runs in',
-    )
+    .option('--image <IMAGE>', 'image of the agent, which the host pulls; default: images.self')
     .option(
       '--authfile <FILE>',
       'registry credentials to pull it with, in the form of a pull secret',
@@ -200,8 +200,8 @@ function addMedia(program: ProgramCommand): void {
       'make an ISO',
     )
     .example(
-      'bootwright media --config host.yaml --pxe /srv/pxe --out /srv/pxe/52-54-00-a0-b1-c2.img',
-      'make an initramfs to start from the network, in the image of the agent',
+      'bootwright media --config host.yaml --pxe /srv/pxe --out /srv/pxe/52-54-00-a0-b1-c2.img --image registry.example.com/bootwright:latest',
+      'make an initramfs to boot from the network',
     )
     .runs(async () => (await import('../media.ts')).runMedia);
 }
@@ -212,14 +212,14 @@ function addWipe(program: ProgramCommand): void {
     .add(
       'wipe',
       'erase a disk of this host for its next owner',
-      'Everything on the disk is lost. It is found, locked and checked as an install would, and refused while it is in use or the running system is on it; LVM and RAID on it are removed. Before each command the disk is compared with the one that was found.',
-      'An NVMe drive erases itself (Sanitize, else Format) where that reaches no other namespace; other disks by secure discard where they have it. Where none of these works, each block is overwritten with zeros, and spare blocks are not reached: the output says which method was used.',
-      'Without --confirm nothing is erased: the disk and the value for --confirm are printed, and the exit code is 2. A wipe that was stopped can be run again.',
+      'Everything on the disk is lost. The command finds, locks and checks the disk as an install does, and removes LVM and RAID from it. It refuses a disk that is in use or holds the running system. Before each step that erases it identifies the disk again.',
+      'It uses NVMe Sanitize, or NVMe Format, where no other namespace is affected, and secure discard on other disks that support it. Otherwise it overwrites each block with zeros, which does not reach spare blocks. The output names the method.',
+      'Without --confirm it erases nothing, prints the disk and the value for --confirm, and exits with 2. A stopped wipe can be run again.',
     )
     .option('--disk <DEVICE>', 'disk to erase; default: the install disk of the settings')
     .option(
       '--confirm <SERIAL>',
-      'serial number of the disk; its WWN or path where that is not its own',
+      'serial number of the disk; without a unique one, its WWN or path',
     )
     .addOption(format('text', 'json'))
     .installFlags()
@@ -227,7 +227,7 @@ function addWipe(program: ProgramCommand): void {
     .example('bootwright wipe --disk /dev/disk/by-id/nvme-X_S64', 'see what would be erased')
     .example(
       'bootwright wipe --disk /dev/disk/by-id/nvme-X_S64 --confirm S64',
-      'erase it; hours on a hard disk',
+      'erase it; takes hours on a hard disk',
     )
     .runs(async () => (await import('../wipe.ts')).runWipe);
 }
@@ -237,7 +237,7 @@ function addObservers(program: ProgramCommand): void {
     .add(
       'doctor',
       'check this host before an install',
-      'Checks programs, memory, clock, firmware, disk, image, Ignition, names and the service. Nothing is touched.',
+      'Checks programs, memory, clock, firmware, disk, image, Ignition, names and the service. Changes nothing.',
     )
     .addOption(format('text', 'json'))
     .installFlags()
@@ -246,17 +246,17 @@ function addObservers(program: ProgramCommand): void {
   program
     .add(
       'status',
-      'show where the run on this host is',
-      'Which step runs, what it waits for, how long the rest takes, and what a restart would do; of a dead agent too.',
+      'show the progress of the run on this host',
+      'Shows the running steps, their waits, the remaining time and the effect of a restart, also after the agent has stopped.',
     )
     .addOption(format('text', 'json'))
-    .option('--watch', 'print each change, a line each, until the run ends')
+    .option('--watch', 'print a line for each change until the run ends')
     .option('--steps', 'print each step of the last run, with its times, from the journal')
     .installFlags()
     .ends({ 8: 'with --watch: the run failed or was stopped, or its process is gone' })
-    .example('bootwright status', 'beside a running agent')
+    .example('bootwright status', 'while the agent runs')
     .example('bootwright status --watch', 'wait until the host is installed')
-    .example('bootwright status --steps --host.root /mnt', 'of a system that is mounted')
+    .example('bootwright status --steps --host.root /mnt', 'of a mounted system')
     .runs(async () => (await import('../status.ts')).runStatus);
 }
 
@@ -266,24 +266,24 @@ function addWatch(program: ProgramCommand): void {
     .add(
       'watch',
       'serve a page of an installation',
-      'Each host as a rail of its stages, what it waits for, the operators, a log with a filter, and a time line. The page can only be read.',
-      'Runs until Ctrl-C, also while the service is away or refuses; then the exit code is 0. It sends no requests after the end of the installation. With --until installed it ends with the installation, and the exit code is the outcome. A host of a Cluster may try again after a failure, so that only --timeout ends such a wait.',
+      'The page shows the stages and the waits of each host, the operators, a log with a filter, and a time line. It is read-only.',
+      'Runs until Ctrl-C, also while the service does not answer or refuses requests, and exits with 0. It sends no requests after the end of the installation. With --until installed it exits when the installation ends, and the exit code is the outcome. A host of a Cluster may retry after a failure: only --timeout ends that wait.',
     )
     .argument(
       '[URL...]',
-      'inventory service; with /api/assisted-install/v2/clusters/ID no --cluster-id is needed. Or hosts that report to none: what their agents serve with --status, http://HOST:PORT/status each',
+      'inventory service; a URL with /api/assisted-install/v2/clusters/ID needs no --cluster-id. For hosts without a service: http://HOST:PORT/status of each agent that runs with --status',
     )
     .option(
       '--listen <ADDRESS:PORT>',
-      'where the page is served; port 0 takes a free one',
+      'listen address of the page; port 0 takes a free port',
       '127.0.0.1:0',
     )
     .addOption(
-      new Option('--until <STATE>', 'print what happens, and end with the installation').choices([
+      new Option('--until <STATE>', 'print events, and exit when the installation ends').choices([
         'installed',
       ]),
     )
-    .option('--timeout <DURATION>', 'with --until: end after so long, as 90m')
+    .option('--timeout <DURATION>', 'with --until: time limit, such as 90m')
     .option('--page-file <FILE>', 'write the page, with its time line, to this file at the end')
     .option(
       '--cluster <NAMESPACE/NAME>',
@@ -291,7 +291,7 @@ function addWatch(program: ProgramCommand): void {
     )
     .option(
       '--kubeconfig <FILE>',
-      'with --cluster: of the management cluster; else, with --until: of the cluster that is installed, whose ClusterVersion and operators are waited for too',
+      'with --cluster: kubeconfig of the management cluster; otherwise, with --until: kubeconfig of the installed cluster, to wait for its ClusterVersion and operators too',
     )
     .installFlags()
     .reads({ PULL_SECRET_TOKEN: 'token of the service', ...proxyEnvironment })
@@ -300,7 +300,7 @@ function addWatch(program: ProgramCommand): void {
       'follow an installation in a browser',
     )
     .ends({
-      7: 'with --until: the time is over',
+      7: 'with --until: the timeout expired',
       8: 'with --until: the installation failed or was cancelled',
     })
     .example(
@@ -333,7 +333,7 @@ function addRecords(program: ProgramCommand): void {
     .add(
       'collect',
       'collect the logs of this host',
-      'Writes the same logs as a failed install, for a host that hangs or whose agent is gone. It can run beside an agent, takes two minutes at most, and changes nothing but its own file. Secrets are masked.',
+      'Writes the same logs as a failed install, for a host that hangs or whose agent has stopped. It can run while an agent runs, takes at most two minutes, and writes only its own file. Secrets are masked.',
     )
     .option('--output <FILE>', 'file to write, - for standard output; default: beside the journal')
     .installFlags()
@@ -343,10 +343,10 @@ function addRecords(program: ProgramCommand): void {
     .add(
       'read',
       'print what failed, from bundles of logs',
-      'The line "logs: FILE" of a failed install names its bundle, and so does "bootwright logs collect". A folder stands for the bundles and logs below it. It may be read on any machine: nothing of it is unpacked.',
+      'A failed install prints the path of its bundle (logs: FILE), and so does "bootwright logs collect". In a folder, reads all bundles and logs below it. Works on any machine, and unpacks no file.',
       'Also reads the log of a stopped agent, and controller_logs.tar.gz from the service.',
     )
-    .argument('<FILE...>', 'bundles, bundle-….tar.gz, logs, or folders of bundles')
+    .argument('<FILE...>', 'bundles (bundle-….tar.gz), logs, or folders with them')
     .addOption(format('text', 'json'))
     .example(
       'bootwright logs read /opt/install-dir/bundle-20261124T124100Z.tar.gz',
@@ -360,7 +360,7 @@ function addController(program: ProgramCommand): void {
     program.add(
       'controller',
       'in the cluster: complete its installation',
-      'Run by a job. It also runs without a command where the environment has the variables of assisted-installer-controller.',
+      'Runs in a Job. It also starts without a command if the variables of assisted-installer-controller are set.',
     ),
   )
     .reads({
@@ -378,7 +378,7 @@ const onHost = (command: ProgramCommand): ProgramCommand =>
     .option('--verbose', 'log every command')
     .reads(proxyEnvironment);
 
-const reboot = ['--reboot', 'reboot the host at the end, if a change needs it'] as const;
+const reboot = ['--reboot', 'reboot the host at the end if a change needs it'] as const;
 
 function addNode(node: ProgramCommand): void {
   onHost(node.add('apply', 'stage an image for the next boot'))
@@ -400,7 +400,7 @@ function addNode(node: ProgramCommand): void {
     node.add(
       'agent',
       'in the cluster: apply the config and image of its pool to this node',
-      'Run by a daemon set. It runs until a signal; the next run continues.',
+      'Runs in a DaemonSet until a signal stops it; the next run continues.',
     ),
   )
     .reads({ NODE_NAME: 'name of the node; from spec.nodeName', ...podEnvironment })
@@ -409,7 +409,7 @@ function addNode(node: ProgramCommand): void {
     node.add(
       'controller',
       'in the cluster: roll out to the nodes of pools',
-      'Run by a deployment. It runs until a signal; the next run continues.',
+      'Runs in a Deployment until a signal stops it; the next run continues.',
     ),
   )
     .reads(podEnvironment)
@@ -418,7 +418,7 @@ function addNode(node: ProgramCommand): void {
 
 function addHelp(program: ProgramCommand): void {
   program
-    .add('help', 'print the page of the program, or of a command')
+    .add('help', 'print the help of the program or of a command')
     .helpOption(false)
     .allowUnknownOption()
     .argument('[COMMAND...]', 'the command, down to its subcommand')
@@ -438,7 +438,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   const program = new ProgramCommand('bootwright')
     .description('installs this bare-metal host as an OpenShift node')
     .usage('-r ROLE [flags]\n       bootwright COMMAND [flags]')
-    .helpOption('-h, --help', 'print this page')
+    .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     .enablePositionalOptions()
     .showSuggestionAfterError(false)

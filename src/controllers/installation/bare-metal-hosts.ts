@@ -32,7 +32,7 @@ export function metalController(scope: InstallationScope): Controller {
   const done: HandledHosts = { refused: new Set(), written: new Set() };
   return {
     id: 'controller/register-bare-metal-hosts',
-    title: 'Register the installed hosts as the bare metal operator knows them',
+    title: 'Complete the BareMetalHosts of installed hosts',
     idle: 'the bare metal hosts are registered',
     reads: [hosts, machines],
     about: (key) => key,

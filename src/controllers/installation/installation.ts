@@ -25,7 +25,7 @@ export async function runInstallation(scope: ProgramScope): Promise<void> {
     const cluster = await runStep(
       scope,
       'read-new-cluster',
-      'Read who installs the cluster, and on which platform',
+      'Read the invoker and the platform of the cluster',
       readNewCluster,
     );
     await startControllers(scope, {

@@ -28,7 +28,7 @@ export const labelController = (
   stores: InstallationStores,
 ): Controller => ({
   id: 'controller/label-nodes',
-  title: 'Give nodes the labels of their hosts',
+  title: 'Set the labels of hosts on their nodes',
   idle: 'each node has the labels of its host',
   ...byHost(stores),
   about: (id) => `labels of node ${nodeNameOf(stores, id)}`,
@@ -104,7 +104,7 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
   };
   return {
     id: 'controller/pause-workers',
-    title: 'Pause the pool of workers while its nodes get their labels',
+    title: 'Pause the worker pool until its nodes are labelled',
     idle: 'no worker is about to leave the pool',
     reads: [service, nodes],
     about: (name) => `the pause of MachineConfigPool ${name}`,

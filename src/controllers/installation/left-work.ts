@@ -42,7 +42,7 @@ export function leftController(scope: InstallationScope): Controller {
   const reads = [records, etcds, members];
   return {
     id: 'controller/do-left-work',
-    title: 'Put the settings of etcd back that the bootstrap host has changed',
+    title: 'Restore the etcd settings that the bootstrap host changed',
     idle: 'the bootstrap host has left nothing',
     reads,
     about: (key) => key,
@@ -143,7 +143,7 @@ const servedPools = ['master', 'arbiter', 'worker'] as const;
  */
 export const unpauseController = ({ kube, note }: InstallationScope): Controller => ({
   id: 'controller/unpause-pools',
-  title: 'Unpause pools that the bootstrap host has left paused',
+  title: 'Unpause pools that the bootstrap host left paused',
   idle: 'pools are read each minute',
   reads: [],
   about: (pool) => `pause of pool ${pool}`,

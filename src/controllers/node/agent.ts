@@ -95,7 +95,7 @@ export function nodeAgent({
   };
   const controller: Controller = {
     id,
-    title: 'Keep the node as its pool desires',
+    title: 'Apply the config and image of the pool to the node',
     about: (name) => `node ${name}`,
     idle: 'the node is watched',
     reads: [node],

@@ -14,13 +14,13 @@ export const nodeAgentFailures = {
   },
   'node-agent.unconfined': {
     kind: 'unsupported',
-    title: 'Nothing keeps an agent from changing other nodes',
+    title: 'No admission policy restricts the agent to its own node',
     hint: 'apply deploy/layering as a whole; it needs Kubernetes 1.30 (OpenShift 4.17)',
   },
   'node-agent.came-back': {
     kind: 'host',
     title: 'The node came back with another image than the desired one',
-    hint: 'see the console and "journalctl --list-boots"; it is tried again once another image is desired',
+    hint: 'see the console and "journalctl --list-boots"; the agent tries again once another image is desired',
   },
   'node-agent.not-kept': {
     kind: 'host',
@@ -30,7 +30,7 @@ export const nodeAgentFailures = {
   'node-agent.not-rebooted': {
     kind: 'host',
     title: 'The host was asked to reboot and still runs',
-    hint: 'see what keeps it: "systemctl list-jobs" and "systemd-inhibit --list"; it is asked again',
+    hint: 'find the job that blocks the reboot: "systemctl list-jobs", "systemd-inhibit --list"; the agent asks again',
   },
   'node-agent.uncordoned': {
     kind: 'cluster',
@@ -40,7 +40,7 @@ export const nodeAgentFailures = {
   'node-agent.unreconcilable': {
     kind: 'unsupported',
     title: 'The MachineConfig changes what the agent cannot change',
-    hint: 'disks, new links, users, kernel arguments in Ignition and FIPS: take the change back, or install the node again; extensions and kernel: have an image built',
+    hint: 'disks, new links, users, kernel arguments in Ignition and FIPS: revert the change, or install the node again; extensions and kernel: build an image with them',
   },
 } as const satisfies FailureTable;
 

@@ -20,7 +20,7 @@ export const bootstrapFailures = {
   'bootstrap.etcd-stays-changed': {
     kind: 'input',
     title: 'No controller would restore the etcd settings that this release needs',
-    hint: 'let the service name the image of this program as controller, or set bootstrap.etcdOverride to never',
+    hint: 'set the controller image of the service to the image of this program, or bootstrap.etcdOverride to never',
   },
   'bootstrap.bad-pull-secret': {
     kind: 'input',

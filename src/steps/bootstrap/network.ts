@@ -42,7 +42,7 @@ const restartNetworkArgv = ['systemctl', 'restart', 'NetworkManager.service'] as
  */
 export const restartNetwork = step({
   id: 'bootstrap/restart-network',
-  title: 'Point NetworkManager at the local DNS server',
+  title: 'Configure NetworkManager to use the local DNS server',
   uses: ['host'],
   when: isMultiNode,
   limit: minutes(5),

@@ -160,7 +160,7 @@ export function emptyDisk(
  */
 export const cleanDisk = step({
   id: 'disk/clean',
-  title: 'Remove what an earlier system left on the install disk',
+  title: 'Remove LVM, RAID and signatures from the install disk',
   uses: ['host', 'clock'],
   needs: { disk: TargetDisk },
   when: cleansDisk,

@@ -54,7 +54,7 @@ export const diskFailures = {
   'disk.locked': {
     kind: 'host',
     title: 'Another installation is running on this disk',
-    hint: 'wait until the other run has ended, and the coreos-installer or blkdiscard that it has started, or stop them, then run the same "podman run" line again',
+    hint: 'wait until the other run and its coreos-installer or blkdiscard have ended, or stop them, then run the same "podman run" line again',
   },
   'disk.read-only': {
     kind: 'host',
@@ -79,7 +79,7 @@ export const diskFailures = {
   'disk.other-system': {
     kind: 'input',
     title:
-      'Another disk or a kept partition has a file system that the first boot takes for its own',
+      'Another disk or a kept partition has a file system that the first boot would mount as its own',
     hint: 'its first boot stops while two file systems are labelled boot (coreos-unique-boot.service), and mounts any that is labelled root: if the disk is not needed, add it to disk.format (--format-disk) or wipe it (wipefs --all on its partitions); else label the file system otherwise, or disconnect the disk',
   },
   'disk.extra-refused': {

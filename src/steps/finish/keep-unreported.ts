@@ -32,7 +32,7 @@ const longestLog = 8 * 1024 * 1024;
  */
 export const keepUnreported = step({
   id: 'finish/keep-unreported',
-  title: 'Keep on the install disk what the service did not take',
+  title: 'Save unsent reports and logs on the install disk',
   stage: 'Rebooting',
   stageInfo: rebootInfo,
   uses: ['host', 'reports', 'clock'],

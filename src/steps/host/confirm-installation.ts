@@ -68,7 +68,7 @@ const shownRole = (config: Config): string =>
  */
 export const confirmInstallation = step({
   id: 'host/confirm-installation',
-  title: 'Ask the service whether it still installs this host',
+  title: 'Check that the service still installs this host',
   stage: 'Installing',
   stageInfo: shownRole,
   uses: ['reports'],

@@ -33,7 +33,7 @@ export const ignitionSourceFailures = {
   'ignition.wrong-time': {
     kind: 'host',
     title: 'A certificate of the cluster is not valid by the clock of this host',
-    hint: 'correct the clock (timedatectl, chronyc tracking); where it is right, make the files of the installer again, as bootstrap.ign holds for 24 hours',
+    hint: 'correct the clock (timedatectl, chronyc tracking); if the clock is right, create the Ignition configs again: bootstrap.ign is valid for 24 hours',
     isFinal: true,
   },
   'ignition.not-rendered': {

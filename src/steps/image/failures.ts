@@ -15,7 +15,7 @@ export const imageFailures = {
   'image.unverified': {
     kind: 'input',
     title: 'Nothing verifies the image',
-    hint: 'set image.sha256, or take the image by https; set image.allowUnverified to install it all the same',
+    hint: 'set image.sha256, or use an https URL; image.allowUnverified installs the image without a check',
   },
   'network.bad-keyfile': {
     kind: 'input',
@@ -31,7 +31,7 @@ export const imageFailures = {
   'network.bad-nmstate': {
     kind: 'input',
     title: 'No usable keyfiles can be made of the nmstate file',
-    hint: 'correct the file in network.nmstate; `nmstatectl gc FILE` shows what becomes of it',
+    hint: 'correct the file in network.nmstate; `nmstatectl gc FILE` prints the keyfiles',
   },
   'image.file-missing': {
     kind: 'input',
@@ -106,7 +106,7 @@ export const imageFailures = {
   'image.relay-unreachable': {
     kind: 'host',
     title: 'The image relay of this program cannot be reached by coreos-installer',
-    hint: 'let programs on the host reach 127.0.0.1: nft list ruleset; env | grep -i proxy',
+    hint: 'allow connections to 127.0.0.1 on the host: nft list ruleset; env | grep -i proxy',
   },
   'image.no-udev': {
     kind: 'host',
@@ -121,7 +121,7 @@ export const imageFailures = {
   'image.disk-error': {
     kind: 'host',
     title: 'The disk or the image medium has read or write errors',
-    hint: 'replace the one that the message names; kernel.log in the bundle, or journalctl -k on the host, has the errors of the kernel',
+    hint: 'replace the disk or medium in the message; the kernel errors are in kernel.log of the bundle, or journalctl -k on the host',
   },
   'image.writer-arguments': {
     kind: 'input',

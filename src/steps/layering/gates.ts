@@ -133,7 +133,7 @@ async function requireNoStaging(
  */
 export const checkServedConfig = step({
   id: 'layering/check-served-config',
-  title: 'Check that this host is served the built OS image',
+  title: 'Check that the config server serves the built OS image to this host',
   uses: ['host', 'web'],
   needs: { published: PublishedPools, ignition: HostIgnition },
   when: buildsOsImages,

@@ -67,7 +67,7 @@ export const findRegistryArgv = ['stat', '/run/media/iso/registry'] as const;
 /** Detects whether the live medium contains a registry. */
 export const findRegistryMedia = step({
   id: 'registry/find-media',
-  title: 'Look for a registry on the live medium',
+  title: 'Check whether the live medium has a registry',
   uses: ['host'],
   gives: RegistryMedia,
   when: writesDisk,
@@ -97,7 +97,7 @@ type RegistryGrowth = z.infer<typeof RegistryGrowthSchema>;
  */
 export const planRegistryGrowth = step({
   id: 'registry/plan-growth',
-  title: 'Measure the registry of the live medium and the room on the install disk',
+  title: 'Check that the registry of the live medium fits on the install disk',
   uses: ['host'],
   needs: { disk: TargetDisk, media: RegistryMedia },
   gives: RegistryGrowth,
