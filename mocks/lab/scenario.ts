@@ -76,7 +76,7 @@ export type HostExpectation = z.infer<typeof HostExpectation>;
 /** What one sees of an installation that fails, as in docs/guides/when-it-hangs.md. */
 export const symptoms = [
   'at once, the disk',
-  'at once, what it was given',
+  'at once, the input',
   'Writing image to disk',
   'Waiting for control plane',
   'an OS image is built',

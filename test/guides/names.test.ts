@@ -25,7 +25,7 @@ const spansOf = (text: string): readonly string[] =>
 
 /** The first cells of the tables of messages of a host. */
 const quotesIn = (guide: string): readonly string[] =>
-  [...guide.matchAll(/^\| The host says .*\n\|[-| ]+\n((?:\|.*\n)+)/gm)]
+  [...guide.matchAll(/^\| Message .*\n\|[-| ]+\n((?:\|.*\n)+)/gm)]
     .flatMap(([, rows = '']) => rows.trimEnd().split('\n'))
     .flatMap((row) => spansOf(row.split(' | ')[0] ?? ''));
 

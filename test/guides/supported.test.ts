@@ -26,8 +26,8 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
 
 const texts: Readonly<Record<LayeringSupport['kind'], RegExp>> = {
   none: /^no\b/,
-  submit: /^yes: built by the cluster/,
-  build: /^yes: nodes boot straight/,
+  submit: /^yes: the cluster builds/,
+  build: /^yes: nodes boot directly/,
 };
 
 describe('supported.md', () => {
