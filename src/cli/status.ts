@@ -158,7 +158,7 @@ export function stateLine(
   if (agent === 'running')
     return `running for ${renderSince(since, now)}, process ${process?.pid ?? '?'}, last event ${last}`;
   const why = agent === 'rebooted' ? 'the host has rebooted since' : 'its process is gone';
-  return `ended without a word, ${why}; last event ${last}`;
+  return `ended unexpectedly, ${why}; last event ${last}`;
 }
 
 function stepLines(running: RunningStep, width: number, now: number): readonly string[] {

@@ -55,7 +55,7 @@ const legend: Readonly<Record<string, string>> = {
 /** The legend of the rails. */
 export const railLegend = html`<ul class="legend" aria-label="Cells of the hosts">
   ${Object.entries(legend).map(([state, word]) => html`<li><i class="cell-${state}"></i>${word}</li>`)}
-  <li>click a rail to see its steps</li>
+  <li>click a rail to list its steps</li>
 </ul>`;
 
 /** The state of a step as the class of its cell. */

@@ -110,7 +110,7 @@ function wordOf(
   if (end?.isStopped === true) return { tone: 'stopped', word: stopped };
   if (end !== undefined) return { tone: end.isGood ? 'good' : 'bad', word: end.text };
   if (status === 'error') return { tone: 'bad', word: 'failed' };
-  if (status.includes('pending-user-action')) return { tone: 'bad', word: 'needs a person' };
+  if (status.includes('pending-user-action')) return { tone: 'bad', word: 'needs user action' };
   if (status === 'cancelled' || status === 'stopped') return { tone: 'stopped', word: stopped };
   if (stage === 'Done') return { tone: 'good', word: 'Done' };
   const hasStarted = Object.keys(steps).length > 0;

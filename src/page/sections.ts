@@ -78,7 +78,7 @@ const isUnheard = ({ hosts, cluster }: PageState): boolean =>
 
 /** The cluster as the service sees it. */
 const serviceText = (page: PageState): string =>
-  isUnheard(page) ? 'the service has not heard of the failure' : `cluster ${page.cluster.status}`;
+  isUnheard(page) ? 'the service does not know of the failure' : `cluster ${page.cluster.status}`;
 
 function sourceSection({ lastError, answeredAt, refusal }: PageState): Html {
   if (lastError === undefined) return html``;
@@ -180,7 +180,7 @@ const OBJECTS_LISTED = 40;
 function objectsSection(page: PageState): Html {
   const { objects, cluster, end } = page;
   const { status } = cluster;
-  const info = isUnheard(page) ? 'The service has not heard of the failure.' : cluster.info;
+  const info = isUnheard(page) ? 'The service does not know of the failure.' : cluster.info;
   const word = pageWord({ end: undefined, hosts: [], cluster, lastError: undefined });
   const isOver = overStatuses.includes(status);
   const outcome = isOver ? html`<p>${badge(word.tone, `cluster ${status}`)}</p>` : undefined;

@@ -136,7 +136,7 @@ describe('a failed installation', () => {
     const cluster = { at: 1, status: 'installing', info: 'Installation in progress' } as const;
     const unheard = [host('m2'), { kind: 'cluster', ...cluster }, failed] as const;
     const text = textOf(...unheard);
-    expect(text).toContain('the service has not heard of the failure');
+    expect(text).toContain('the service does not know of the failure');
     expect(text).not.toMatch(/cluster installing|in progress/);
     const stage = { kind: 'stage', at: 3, host: 'm2', stage: '', info: '' } as const;
     expect(textOf(...unheard, { ...stage, status: 'error' })).toContain('cluster installing');

@@ -110,7 +110,7 @@ describe('updatesOf', () => {
         statusInfo: 'wrong boot order',
         stage: 'Rebooting',
       },
-      { tone: 'bad', word: 'needs a person', current: [{ detail: 'wrong boot order' }] },
+      { tone: 'bad', word: 'needs user action', current: [{ detail: 'wrong boot order' }] },
     ],
     [
       'that has not started',

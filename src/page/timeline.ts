@@ -124,10 +124,10 @@ const ROW_HEIGHT = 15;
 export function timelineSection(page: PageState, now: number): Html {
   const timeline = timelineOf(page, now);
   if (timeline.hosts.every(({ tracks }) => tracks.length === 0))
-    return html`<p class="none">Nothing has begun yet.</p>`;
+    return html`<p class="none">Not started yet.</p>`;
   const shown = kinds.filter((kind) => timeline.hosts.some(({ shares }) => shares[kind] > 0));
   const marks = timeline.moments.some(({ isBad }) => isBad)
-    ? html`<li><i class="mark-bad"></i>fault, or the end that failed</li>`
+    ? html`<li><i class="mark-bad"></i>fault, or failed end</li>`
     : undefined;
   return html`<ul class="legend">
       ${shown.map((kind) => html`<li><i class="work-${kind}"></i>${workWords[kind]}</li>`)}${marks}
@@ -135,7 +135,7 @@ export function timelineSection(page: PageState, now: number): Html {
     <div class="timeline">
       ${timeline.hosts.map((host) => hostRow(host, timeline))}${clusterRow(timeline)}${scaleRow(timeline)}
     </div>
-    <h3>Where the time went</h3>
+    <h3>Time by activity</h3>
     ${sharesTable(timeline, shown)}
     <h3>Longest steps</h3>
     <ol class="longest">
@@ -274,7 +274,7 @@ function sharesTable({ hosts }: Timeline, shown: readonly Kind[]): Html {
     share === 0
       ? '–'
       : `${renderDuration(share)} (${Math.round((100 * share) / Math.max(1, took))} %)`;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Where the time went">
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Time by activity">
     <table>
       <thead>
         <tr>

@@ -314,7 +314,7 @@ describe('a saved page', () => {
       const { page, complaints } = opened;
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
-      await page.getByText('Where the time went').waitFor();
+      await page.getByText('Time by activity').waitFor();
       await page.getByLabel('Filter').fill('power-loss');
       await expect.poll(() => page.locator('#lines li:visible').count()).toBe(1);
       expect(await axeFindings(page)).toEqual([]);

@@ -126,7 +126,7 @@ describe('bootwright watch', () => {
     ]);
     expect(await watch.interrupt()).toBe(0);
     const saved = await readFile(file, 'utf8');
-    expect(saved).toContain('Where the time went');
+    expect(saved).toContain('Time by activity');
     for (const text of [saved, watch.printed()]) expect(text).not.toContain(token);
   });
 

@@ -127,7 +127,7 @@ async function checkAgent(config: Config): Promise<HostFinding> {
   if (agentOf(status) === 'running')
     return { check, state: 'failed', says: `one of the role ${role} is running`, hint };
   return state === 'running'
-    ? { check, state: 'warning', says: `one of the role ${role} ended without a word`, hint }
+    ? { check, state: 'warning', says: `one of the role ${role} ended unexpectedly`, hint }
     : { check, ...ok(`one of the role ${role} has ${state}`) };
 }
 

@@ -54,7 +54,7 @@ async function checkSystem({ host, signal }: CheckScope): Promise<CheckAnswer> {
     ? ok(name)
     : warning(
         `${name}: not CoreOS`,
-        'boot a live image of CoreOS; see the README for those supported',
+        'boot a supported live image of CoreOS; see docs/guides/supported.md',
       );
 }
 

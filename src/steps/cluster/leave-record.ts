@@ -39,7 +39,7 @@ export const leaveRecord = step({
   when: leavesRecord,
   limit: minutes(40),
   explain: () =>
-    'for the controller, which is this program too; waits for the API server to take it, at most 15 minutes',
+    "for Bootwright's controller; waits until the API server accepts it, at most 15 minutes",
   preview: () => [listAddressesArgv],
   run: async (scope) => {
     try {

@@ -32,7 +32,7 @@ export const waitForMasters = step({
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
   explain: () =>
-    'waits for two masters besides this host, Ready and reported as Joined, or tried to be for 10 seconds; one if there are two',
+    'waits for two other masters, or one in a cluster of two; each must be Ready and reported as Joined, or its report unanswered for 10 seconds',
   run: (scope) => waitForNodes(scope, 'master'),
 });
 
@@ -45,7 +45,7 @@ export const waitForArbiter = step({
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
   explain: () =>
-    'waits for one arbiter, Ready and reported as Joined, or tried to be for 10 seconds; skipped in a cluster without one',
+    'waits for one arbiter, Ready and reported as Joined, or its report unanswered for 10 seconds; skipped in a cluster without an arbiter',
   run: (scope) => waitForNodes(scope, 'arbiter'),
 });
 

@@ -102,7 +102,7 @@ export const reboot = step({
   explain: ({ finish: { rebootDelayMinutes: given } }) =>
     `by ironic where its agent runs, else by this program, ${
       given === undefined
-        ? `at once; a bootstrap host that has not seen etcd leave it waits ${unseenHandover} min`
+        ? `at once; a bootstrap host that did not see the removal of its etcd member waits ${unseenHandover} min`
         : `after ${given} min: finish.rebootDelayMinutes is set`
     }`,
   preview: ({ finish }) => [rebootArgv(finish.rebootDelayMinutes ?? 0), stopAgentArgv],

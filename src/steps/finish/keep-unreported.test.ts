@@ -63,7 +63,7 @@ describe('finish/keep-unreported', () => {
       areLogsUploaded: false,
     });
     expect(notes).toEqual([
-      'warn: kept in /sysroot/bootwright of the node what the service did not take',
+      'warn: saved unsent reports and logs in /sysroot/bootwright of the node',
     ]);
   });
 
@@ -102,7 +102,7 @@ describe('finish/keep-unreported', () => {
     ['a full disk', writtenHost().on(['install', rest]).fails(1), 1],
   ])('continues after %s, and leaves nothing mounted', async (_, host, unmounts) => {
     const { notes } = await runStep(keepUnreported, setUp(host));
-    expect(notes.join()).toContain('it is lost with the reboot');
+    expect(notes.join()).toContain('they are lost with the reboot');
     expect(host.ran.filter(([program]) => program === 'umount')).toHaveLength(unmounts);
   });
 });

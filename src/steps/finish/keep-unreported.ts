@@ -39,8 +39,8 @@ export const keepUnreported = step({
   needs: { disk: TargetDisk, ironic: IronicAgent, upload: LogUpload },
   when: all(knowsHost, writesDisk),
   limit: minutes(10),
-  explain: () => 'only where the service takes no report or no logs any more',
-  preview: () => callsOf('fsfreeze', 'install', 'lsblk', 'mkdir', 'mount', 'umount'),
+  explain: () => 'only if the service did not accept a report or the logs',
+  preview: () => callsOf('install', 'lsblk', 'mkdir', 'mount', 'sh', 'umount'),
   run: async (scope, { disk, upload }) => {
     const { reports, signal, note } = scope;
     const { unanswered } = await reports.flush(signal);
@@ -50,11 +50,11 @@ export const keepUnreported = step({
     const fields = { stages, areLogsUploaded: upload.isTaken };
     try {
       await keep(scope, disk, recordOf(scope, { unanswered, ...upload }));
-      note('warn', 'kept in /sysroot/bootwright of the node what the service did not take', fields);
+      note('warn', 'saved unsent reports and logs in /sysroot/bootwright of the node', fields);
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
-      const lost = 'could not keep what the service did not take; it is lost with the reboot';
+      const lost = 'could not save unsent reports and logs; they are lost with the reboot';
       note('warn', lost, { ...fields, code, reason: message });
     }
   },

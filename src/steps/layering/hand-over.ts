@@ -46,7 +46,7 @@ export const handOverServed = step({
   uses: ['host', 'kube', 'clock'],
   needs: { published: PublishedPools },
   skipIf: ({ published }) => whyRelease(published),
-  explain: () => 'waits for the cluster to render each MachineConfigPool as this host did',
+  explain: () => 'waits until the cluster renders each MachineConfigPool like this host',
   preview: () => callsOf('skopeo'),
   run: async (scope, { published }) => {
     if (published.kind === 'release') return;
