@@ -182,7 +182,7 @@ function nextLines({ state, cluster, code }: RunStatus, restart: Restart): reado
   if (state !== 'stopped' || !isOfService) return lines;
   return [
     ...lines,
-    `where the service stopped this run, it refuses a restart until the cluster is reset: ${resetCall(cluster)}`,
+    `if the service stopped this run, it refuses a restart until the cluster is reset: ${resetCall(cluster)}`,
   ];
 }
 

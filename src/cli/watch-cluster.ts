@@ -71,7 +71,7 @@ export async function waitUntilSettled(watch: ClusterWait): Promise<string | und
     const version = await kube.get(clusterVersionRef, signal);
     return clusterNotSettled(version, await kube.list({ kind: clusterOperators }, signal));
   };
-  let missing: string | undefined = 'nothing is known of it';
+  let missing: string | undefined = 'its state is not known';
   for (;;) {
     const now = await ask().catch((thrown: unknown) => asAgentError(thrown).message);
     // An aborted request says nothing about the cluster.

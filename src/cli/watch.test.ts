@@ -75,7 +75,7 @@ describe('requireInstalled', () => {
     ],
     [
       'cli.not-installed-in-time',
-      'cluster c is not installed within 1 h 30 min: nothing is known of it',
+      'cluster c is not installed within 1 h 30 min: its state is not known',
       [],
     ],
   ])('throws %s: %s', (code, message, updates) => {

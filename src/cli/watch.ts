@@ -162,7 +162,7 @@ export function requireInstalled(
   const failure = lastFailure?.();
   if (failure !== undefined && answeredAt === undefined) throw masked(failure, mask);
   const last = [cluster.status, ...failed, lastError ?? ''].filter((text) => text !== '');
-  const state = last.length === 0 ? 'nothing is known of it' : last.join('; ');
+  const state = last.length === 0 ? 'its state is not known' : last.join('; ');
   throw cliFailure(
     'cli.not-installed-in-time',
     plainLine(mask(`${subject} is not installed within ${renderDuration(limit)}: ${state}`)),

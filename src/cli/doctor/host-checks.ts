@@ -120,7 +120,7 @@ async function checkMemory({ host, config, signal }: CheckScope): Promise<CheckA
   // The kernel reserves a part of the memory before it counts.
   return gigabytes >= wanted * 0.95
     ? ok(says)
-    : warning(`${says}; a ${config.role} wants ${wanted} GB`, 'give the machine more memory');
+    : warning(`${says}; a ${config.role} needs ${wanted} GB`, 'give the machine more memory');
 }
 
 /** Prints `yes` or `no` (systemd 239 and newer). */

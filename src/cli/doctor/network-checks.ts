@@ -153,7 +153,7 @@ const imageCheck = (image: string): Check => ({
       const { message } = asAgentError(thrown);
       // The pull secret of the cluster arrives only with the bootstrap Ignition.
       if (!/unauthorized|authentication required/i.test(message)) throw thrown;
-      return warning('the registry wants credentials, which come with the Ignition', message);
+      return warning('the registry needs credentials, which the Ignition config contains', message);
     }
   },
 });

@@ -39,7 +39,7 @@ describe('readLog', () => {
       ),
     ).toEqual([
       'controller, bootwright 1.1.0, run r',
-      `finished ${at(50)}, 50 s after its begin`,
+      `finished ${at(50)}, 50 s after its start`,
       'next: oc describe clusteroperator console',
       `${step} waited until ${sentence}: ${failed}`,
       `warning: ${step}: could not upload: gone (2 times)`,
@@ -59,7 +59,7 @@ describe('readLog', () => {
       ),
     ).toEqual([
       'controller, bootwright 1.1.0, run s',
-      `the log ends before its run, ${at(5)}, 3 s after its begin`,
+      `the log ends before its run, ${at(5)}, 3 s after its start`,
       'next: mount it',
       'warning: a flag has no effect',
       'warning: no log is kept',
@@ -88,7 +88,7 @@ describe('readLog', () => {
     expect(log(`the cluster is error: ${late}`)).toEqual([
       'controller, bootwright 1.1.0, run r',
       `failed: the service ended the installation: ${late}`,
-      `the log ends while the controller uploads its logs, ${at(8)}, 8 s after its begin`,
+      `the log ends while the controller uploads its logs, ${at(8)}, 8 s after its start`,
       `why: ${failed}`,
       'next: oc describe clusteroperator console',
     ]);
@@ -129,7 +129,7 @@ describe('readLog', () => {
     );
     expect(lines).toEqual([
       'master m1, bootwright 1.1.0, run r',
-      `stopped ${at(3)}, 3 s after its begin`,
+      `stopped ${at(3)}, 3 s after its start`,
       expect.stringContaining(`why: the service stopped this host (SIGTERM) because ${why}`),
       expect.stringContaining(`next: ${next}`),
     ]);
@@ -142,14 +142,14 @@ describe('readLog', () => {
       stopped(2),
     );
     expect(lines.slice(1)).toEqual([
-      `stopped by SIGTERM ${at(2)}, 2 s after its begin`,
+      `stopped by SIGTERM ${at(2)}, 2 s after its start`,
       expect.stringContaining(`next: ${reset}`),
     ]);
   });
 
   it('shows no action for a program in a pod, which is started again', () => {
     const lines = shown(begins(), stopped(1));
-    expect(lines.slice(1)).toEqual([`stopped by SIGTERM ${at(1)}, 1 s after its begin`]);
+    expect(lines.slice(1)).toEqual([`stopped by SIGTERM ${at(1)}, 1 s after its start`]);
   });
 
   it('shows by which signal an agent was stopped and what it was waiting for', () => {
@@ -164,7 +164,7 @@ describe('readLog', () => {
       ),
     ).toEqual([
       'master, bootwright 1.1.0, run r',
-      `stopped by SIGTERM ${at(3)}, 3 s after its begin`,
+      `stopped by SIGTERM ${at(3)}, 3 s after its start`,
       'next: run the same "podman run" line again; it resumes where it stopped',
       'in a/b, Fetch it',
       'a/b was waiting for the service: 503',
@@ -181,7 +181,7 @@ describe('readLog', () => {
       ),
     ).toEqual([
       'a log, run r',
-      `failed ${at(1)}, 0 ms after its begin`,
+      `failed ${at(1)}, 0 ms after its start`,
       'disk.busy: m',
       'why: w',
       'next: h',

@@ -282,7 +282,7 @@ const lastUpload = 'controller/upload-final-logs';
 
 /** How and when a log ends. */
 function endLine({ from, until, state, reason, hostStatus, step }: LogDocument): string {
-  const when = `${until}, ${renderDuration(Date.parse(until) - Date.parse(from))} after its begin`;
+  const when = `${until}, ${renderDuration(Date.parse(until) - Date.parse(from))} after its start`;
   if (state === '')
     return step?.step === lastUpload
       ? `the log ends while the controller uploads its logs, ${when}`

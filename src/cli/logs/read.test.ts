@@ -102,7 +102,7 @@ describe('bootwright logs read', () => {
     expect(await read(await tar(whole), 'text')).toBe(0);
     expect(printed.trimEnd().split('\n')).toEqual([
       'master, bootwright 0.1.0, host m1 h, cluster c, run r',
-      'failed 1970-01-01T00:05:00.000Z, 5 min after its begin',
+      'failed 1970-01-01T00:05:00.000Z, 5 min after its start',
       'wait.timed-out: no two masters',
       'why: m2 is down',
       'in cluster/wait, Wait for masters, since 1970-01-01T00:01:00.000Z, attempt 1',

@@ -183,7 +183,7 @@ const span = (from: number, to: number): string => renderDuration(Math.max(0, to
 
 function endLines({ failure, state = '', since, ended }: BundleManifest): readonly string[] {
   if (failure === undefined) return [`collected ${date(ended)}: ${state}`];
-  const after = since === undefined ? '' : `, ${span(since, ended)} after its begin`;
+  const after = since === undefined ? '' : `, ${span(since, ended)} after its start`;
   return [
     `failed ${date(ended)}${after}`,
     `${failure.code}: ${failure.message}`,

@@ -40,7 +40,7 @@ export const keepUnreported = step({
   when: all(knowsHost, writesDisk),
   limit: minutes(10),
   explain: () => 'only if the service did not accept a report or the logs',
-  preview: () => callsOf('install', 'lsblk', 'mkdir', 'mount', 'sh', 'umount'),
+  preview: () => callsOf('fsfreeze', 'install', 'lsblk', 'mkdir', 'mount', 'umount'),
   run: async (scope, { disk, upload }) => {
     const { reports, signal, note } = scope;
     const { unanswered } = await reports.flush(signal);
