@@ -90,7 +90,7 @@ describe('deploy/host/bootwright.sh', () => {
 });
 
 /** An scp whose target host is this folder. */
-const scp = '[ "$3" = root@HOST: ]; test -s "$1"; cp "$2" .';
+const scp = '[ "$3" = core@HOST: ]; test -s "$1"; cp "$2" .';
 
 /**
  * Runs the lines of a block as in a terminal, which continues after a failing line, and then
