@@ -22,7 +22,7 @@ import { findPartition, freePercent } from '../disk/block-devices.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import type { diskFailures } from '../disk/failures.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
-import { execOnTarget, readTarget } from '../disk/target.ts';
+import { readTarget } from '../disk/target.ts';
 import { kernelArgumentChanges, readWriterSetup } from '../disk/writer-args.ts';
 import {
   kernelArgumentsIn,
@@ -33,7 +33,7 @@ import {
 import { ignitionSourceFailure } from '../ignition/failures.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure, type imageFailures, imageFileMissing } from './failures.ts';
-import { diskMounts, tryCommand } from './disk-mounts.ts';
+import { diskMounts, growRoot, tryCommand } from './disk-mounts.ts';
 
 type HostScope = StepScope<'host'>;
 
@@ -118,13 +118,7 @@ export async function deployFinal(
   const mounts = diskMounts(scope);
   await mounts.mount(root.path, rootMount);
   await mounts.mount(boot.path, bootMount);
-  const free = freePercent(disk, root.sizeBytes);
-  const share = free > 0 ? [`--free-percent=${free}`] : [];
-  await tryCommand(scope, ['growpart', ...share, target.path, String(root.number)], {
-    // 1: an earlier attempt has grown the partition to its full size.
-    accept: [0, 1],
-    exec: (argv, options) => execOnTarget({ host, target }, argv, options),
-  });
+  await growRoot(scope, target, root, freePercent(disk, root.sizeBytes));
   await tryCommand(scope, ['xfs_growfs', rootMount]);
   // The command fails if SELinux is off or missing.
   if (enforces) await tryCommand(scope, ['setenforce', '0']);

@@ -2,6 +2,9 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
+import type { FoundPartition } from '../disk/block-devices.ts';
+import type { TargetDisk } from '../disk/facts.ts';
+import { execOnTarget } from '../disk/target.ts';
 import type { StepScope } from '../step.ts';
 
 /** Three attempts of a command that fails at once; a slow one is not repeated. */
@@ -48,6 +51,26 @@ export async function tryCommand(
   return until(`${argv.slice(0, 2).join(' ')} succeeds`, attempt, {
     ...tries,
     timeoutError: (status) => last ?? asAgentError(new Error(status)),
+  });
+}
+
+/**
+ * Grows the root partition of a written disk, except for a share of the disk that stays free.
+ * growpart exits with 1 if nothing is left to grow, as after an earlier attempt, and with 2 after a
+ * failure (cloud-utils 0.33).
+ * @throws AgentError `disk.changed`, `command.*`
+ */
+export async function growRoot(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+  { number }: Pick<FoundPartition, 'number'>,
+  freePercent: number,
+): Promise<void> {
+  const { host } = scope;
+  const share = freePercent > 0 ? [`--free-percent=${freePercent}`] : [];
+  await tryCommand(scope, ['growpart', ...share, target.path, String(number)], {
+    accept: [0, 1],
+    exec: (argv, options) => execOnTarget({ host, target }, argv, options),
   });
 }
 

@@ -29,8 +29,9 @@ import { buildsOsImages, writesDisk } from '../conditions.ts';
 import { findPartition, freePercent } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
-import { execOnTarget, readTarget } from '../disk/target.ts';
+import { readTarget } from '../disk/target.ts';
 import { unreadableOutput } from '../host-commands.ts';
+import { growRoot } from '../image/disk-mounts.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { unlessRequested, withReleaseFallback } from './conditions.ts';
 import { BuildRequest, RenderedPools, StagingRegistry } from './facts.ts';
@@ -202,20 +203,14 @@ const leastBytes = 8 * gibibyte;
  * to the full size.
  * @throws AgentError `layering.disk-too-small`, `disk.*`, `command.*`
  */
-async function openStagingDisk(
-  { host, signal }: StepScope<'host'>,
-  target: TargetDisk,
-): Promise<void> {
+async function openStagingDisk(scope: StepScope<'host'>, target: TargetDisk): Promise<void> {
+  const { host, signal } = scope;
   const { mount, work, data, store, scratch } = stagingPlaces;
   const limit = minutes(2);
   const disk = await readTarget(host, target, signal);
   if (mountedOn(disk, [mount]).length === 0) {
     const root = findPartition(disk, 'root');
-    const free = freePercent(disk, wantedBytes);
-    const share = free > 0 ? [`--free-percent=${free}`] : [];
-    const grow = ['growpart', ...share, target.path, String(root.number)];
-    // 1: the partition has its full size already.
-    await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit });
+    await growRoot(scope, target, root, freePercent(disk, wantedBytes));
     await host.exec(['mkdir', '-p', mount], { signal, limit });
     // The mount follows the growth of the partition: if it exists, a resumed run continues from
     // here.

@@ -95,7 +95,7 @@ describe('registry/copy', () => {
   it.each([
     [
       'growpart fails',
-      applianceHost().on(['growpart', rest]).fails(1, 'FAILED'),
+      applianceHost().on(['growpart', rest]).fails(2, 'FAILED'),
       'registry.not-grown',
     ],
     [

@@ -24,6 +24,7 @@ import { removeStaleMounts } from '../disk/in-use.ts';
 import { execOnTarget, readTarget } from '../disk/target.ts';
 import { settleArgv } from '../disk/empty.ts';
 import { isTrue } from '../host-commands.ts';
+import { growRoot } from '../image/disk-mounts.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 
 /** Failures of copying the registry on the live medium. */
@@ -180,7 +181,9 @@ export const copyRegistry = step({
     await run(thawArgv);
     const recreation = await findRecreation(scope);
     await run(unmountArgv);
-    await grow(scope, target, root, growth.freePercent);
+    await growRoot(scope, target, root, growth.freePercent).catch((error: unknown) => {
+      throw notGrown(error, target, root);
+    });
     if (recreation !== 'none') await recreateRoot(scope, target, root, recreation);
     await run(['mount', root.path, rootMount]);
     await run(['xfs_growfs', rootMount], minutes(10));
@@ -204,20 +207,12 @@ export const copyRegistry = step({
   },
 });
 
-/** growpart exits with 1 and NOCHANGE if an earlier attempt has grown the partition. */
-async function grow(
-  { host, signal }: StepScope<'host'>,
-  target: TargetDisk,
-  root: FoundPartition,
-  freePercent: number,
-): Promise<void> {
-  const argv = ['growpart', `--free-percent=${freePercent}`, target.path, String(root.number)];
-  const options = { signal, limit: minutes(5), accept: [0, 1] };
-  const { exitCode, stdout, stderr } = await execOnTarget({ host, target }, argv, options);
-  if (exitCode === 0 || stdout.includes('NOCHANGE')) return;
-  throw registryFailure('registry.not-grown', `growpart failed: ${stderr || stdout}`, {
-    context: { disk: target.path, partition: root.number },
-  });
+/** The failure of a growth, with what growpart printed. */
+function notGrown(cause: unknown, { path }: TargetDisk, { number }: FoundPartition): Error {
+  const error = asAgentError(cause);
+  if (error.code !== 'command.failed') return error;
+  const context = { disk: path, partition: number };
+  return registryFailure('registry.not-grown', error.message, { cause, context });
 }
 
 /** Thaws and unmounts the root file system, at any point where the copy stopped. */
