@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JournalEntry, parseJournal } from '../engine/journal.ts';
-import { renderJournalJson, renderJournalText } from './status-steps.ts';
+import { renderJournalJson, renderJournalText } from './status.ts';
 
 const header = {
   type: 'header',
