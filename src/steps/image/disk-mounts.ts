@@ -56,8 +56,8 @@ export async function tryCommand(
 
 /**
  * Grows the root partition of a written disk, except for a share of the disk that stays free.
- * growpart exits with 1 if nothing is left to grow, as after an earlier attempt, and with 2 after a
- * failure (cloud-utils 0.33).
+ * growpart exits with 1 if the partition has its size already, as after an earlier attempt, and
+ * with 2 after a failure (cloud-utils 0.33).
  * @throws AgentError `disk.changed`, `command.*`
  */
 export async function growRoot(
