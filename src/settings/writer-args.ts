@@ -63,6 +63,8 @@ interface WriterArgs {
   readonly mistake?: Mistake;
   /** The known options, in their order. */
   readonly uses: readonly WriterUse[];
+  /** Whether an option may be a newer one, or misspelt. */
+  readonly hasUnknown?: boolean;
 }
 
 /**
@@ -92,7 +94,7 @@ export function readWriterArgs(args: readonly string[]): WriterArgs {
     if (mistake !== undefined) return { mistake, uses };
     uses.push(read);
   }
-  return { uses };
+  return { uses, hasUnknown: !Number.isNaN(unknownAt) };
 }
 
 const tokensOf = (args: readonly string[]) =>

@@ -15,7 +15,7 @@ import type { Host } from '../../ports/host.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { checkInputs, chooseImage } from './choose.ts';
+import { checkInputs, chooseImage, readArgumentsArgv } from './choose.ts';
 import { makeFolderArgv, nmcliArgv } from './network.ts';
 
 const disk = {
@@ -536,7 +536,10 @@ describe('image/choose', () => {
     ['the writer arguments', { writerArgs: ['--image-url', 'http://a.example/i.raw'] }],
     ['a configuration file of the writer', { writerArgs: ['--config-file', '/opt/writer.yaml'] }],
   ])('warns of an image that nothing verifies, or refuses it: one of %s', async (_, input) => {
-    const host = hostWithFile().withFile('/opt/writer.yaml', 'image-url: http://a.example/i.raw');
+    const host = hostWithFile()
+      .withFile('/opt/writer.yaml', 'image-url: http://a.example/i.raw')
+      .on(['coreos-installer', rest])
+      .fails(1, 'Error: getting sector size of /dev/null');
     const web = fakeWeb().with('http://a.example/i.raw', image);
     const choose = (allowUnverified: boolean) =>
       tryStep(chooseImage, { config: { image: { ...input, allowUnverified } }, facts, host, web });
@@ -625,6 +628,50 @@ describe('image/choose', () => {
         web,
       });
       expect(failure).toMatchObject(expected);
+    });
+
+    it.each<[string, string[], [number, string], object]>([
+      [
+        'an option that it does not know',
+        ['--append-kargs=a'],
+        [2, "error: unexpected argument '--append-kargs' found\n\nUsage: x\n"],
+        {
+          code: 'image.writer-arguments',
+          message: "unexpected argument '--append-kargs' found",
+        },
+      ],
+      [
+        'a value of another type in its configuration file',
+        ['-c', '/opt/writer.yaml'],
+        [
+          1,
+          'Error: parsing config file /opt/writer.yaml\n\nCaused by:\n    append-karg: invalid type: string "a", expected a sequence at line 1 column 14\n',
+        ],
+        {
+          code: 'image.writer-config',
+          message:
+            '/opt/writer.yaml: append-karg: invalid type: string "a", expected a sequence at line 1 column 14',
+        },
+      ],
+      [
+        'nothing that it reads',
+        ['-c', '/opt/writer.yaml', '--newer'],
+        [
+          1,
+          'Error: getting sector size of /dev/null\n\nCaused by:\n    "/dev/null" is not a block\n',
+        ],
+        {},
+      ],
+    ])('coreos-installer refuses before the loss of data: %s', async (...row) => {
+      const [, writerArgs, [exitCode, stderr], expected] = row;
+      const host = hostWithFile()
+        .withFile('/opt/writer.yaml', 'append-karg: a\n')
+        .on(readArgumentsArgv(writerArgs))
+        .fails(exitCode, stderr);
+      const config = { image: { writerArgs } };
+      const { failure } = await tryStep(chooseImage, { config, facts, host });
+      expect(failure ?? {}).toMatchObject(expected);
+      expect(failure === undefined).toBe(Object.keys(expected).length === 0);
     });
 
     it('is accepted where it fits, and secrets of its Ignition config are hidden', async () => {

@@ -5,8 +5,8 @@ import { registryConfigArgv } from '../../layering/build/container-tools.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
-import type { WriterUse } from '../../settings/writer-args.ts';
+import { hiddenInWords, shownText, shownUrl } from '../../lib/shown-url.ts';
+import { readWriterArgs, type WriterUse } from '../../settings/writer-args.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { inspectArgv, readInspected } from '../../os/registry-image.ts';
 import { givenVersion, writesDisk } from '../conditions.ts';
@@ -33,6 +33,7 @@ import {
 import { compareLines, lineOfBuild, lineOfVersion, refuseOtherRelease } from './release.ts';
 import { explainImage, needsVerifying, resolveImage } from './source.ts';
 import { findInStream } from './stream.ts';
+import { usageExit } from './writer-failure.ts';
 
 /**
  * Chooses the source of the operating system and checks, before the disk is changed, that the image
@@ -49,7 +50,8 @@ export const chooseImage = step({
   limit: minutes(40),
   requires: [(config) => void resolveImage(config)],
   explain: explainImage,
-  preview: ({ network: { nmstate } }) => [
+  preview: ({ image: { writerArgs }, network: { nmstate } }) => [
+    ...(isForWriter(writerArgs) ? [readArgumentsArgv(writerArgs)] : []),
     ...(nmstate === '' ? [] : [nmstateArgv(nmstate)]),
     ...callsOf('find', 'od', 'sha256sum', 'uname'),
   ],
@@ -63,6 +65,7 @@ export const chooseImage = step({
       });
     }
     await checkNodeImage(scope);
+    await checkArguments(scope);
     await checkWriterFiles(scope, disk, uses);
     await checkKeyfiles(scope);
     if (config.network.nmstate !== '') await readNmstate(scope);
@@ -164,6 +167,40 @@ export const ignitionIn = (writerArgs: readonly string[]): string | undefined =>
  */
 const streams = 'https://builds.coreos.fedoraproject.org/streams/';
 export const networkFolder = '/etc/NetworkManager/system-connections';
+
+/**
+ * Whether only coreos-installer can judge arguments: an option outside of the tables, or the types
+ * in a configuration file.
+ */
+function isForWriter(writerArgs: readonly string[]): boolean {
+  const { uses, hasUnknown = false } = readWriterArgs(writerArgs);
+  return hasUnknown || valueOf(uses, 'config-file') !== undefined;
+}
+
+/** coreos-installer ends here where it asks for the size of the disk's sectors. */
+export const readArgumentsArgv = (writerArgs: readonly string[]): readonly string[] => [
+  ...['coreos-installer', 'install', ...writerArgs, '/dev/null'],
+];
+
+/**
+ * Lets coreos-installer read its arguments and configuration files, which it does before it opens
+ * the disk (0.26, `src/install.rs`). It would refuse them only after the data of the disk is lost.
+ * @throws AgentError `image.writer-arguments`, `image.writer-config`
+ */
+async function checkArguments({ host, config, signal }: WebScope): Promise<void> {
+  const { writerArgs } = config.image;
+  if (!isForWriter(writerArgs)) return;
+  const secrets = hiddenInWords(writerArgs);
+  const options = { signal, limit: minutes(2), accept: [0, 1, usageExit], secrets };
+  const { stderr, exitCode } = await host.exec(readArgumentsArgv(writerArgs), options);
+  if (exitCode === usageExit) {
+    const [what = ''] = stderr.replace(/^error: /, '').split('\n');
+    throw imageFailure('image.writer-arguments', shownText(what));
+  }
+  const [, path, why = ''] =
+    /^Error: parsing config file (.*)\n\s*Caused by:\s*(.*)/m.exec(stderr) ?? [];
+  if (path !== undefined) throw unreadable(path, shownText(why));
+}
 
 /**
  * Opens the files that coreos-installer opens itself, by its arguments and configuration files: an

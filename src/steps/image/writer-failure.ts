@@ -45,7 +45,7 @@ const signatures: readonly (readonly [keyof typeof codes, RegExp])[] = [
 ];
 
 /** Usage errors of the writer end with this (clap). */
-const usageExit = 2;
+export const usageExit = 2;
 
 /**
  * Converts a failed run of the writer to a failure with a code: the writer's own error is the
