@@ -72,11 +72,13 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
 const looksSecret: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
   [/:\/\/[^\s/"']{1,512}@/g, `://${MASK}@`],
+  [/\b((?:net)?root=iscsi:)[^\s@]{1,512}@/g, `$1${MASK}@`],
+  [/([?&](?:X-Amz-Signature|sig)=)[^\s&"']+/gi, `$1${MASK}`],
   [/\beyJ[\w-]{10,4096}\.[\w-]{10,}(?:\.[\w-]*)?/g, MASK],
   [/\b(Basic|Bearer)[ \t]+[\w+/=.~-]{6,}/gi, `$1 ${MASK}`],
   [/\$(?:1|2[aby]|5|6|7|y)\$[./\w$=,]{20,}/g, MASK],
   [
-    /(password|passwd|passphrase|token|secret|api[-_]?key|secret[-_]key|\bauth(?:orization)?)(\\?["']?[ \t]{0,9}[:=][ \t]{0,9})(?!(?:Basic|Bearer)\b)(\\?"[^"\n]*"|'[^'\n]*'|[^\s,;}\]]+)/gi,
+    /(password|passwd|passphrase|token|secret|api[-_]?key|secret[-_](?:access[-_])?key|rootpw|cifspass|set_credential(?:_binary)?|\bpsk|\bauth(?:orization)?)(\\?["']?[ \t]{0,9}[:=][ \t]{0,9})(?!(?:Basic|Bearer)\b)(\\?"[^"\n]*"|'[^'\n]*'|[^\s,;}\]]+)/gi,
     `$1$2${MASK}`,
   ],
 ];
