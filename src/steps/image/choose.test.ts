@@ -654,6 +654,19 @@ describe('image/choose', () => {
         },
       ],
       [
+        'an option that its configuration file excludes',
+        ['-c', '/opt/writer.yaml'],
+        [
+          1,
+          "Error: reprocessing command-line arguments\n\nCaused by:\n    error: the argument '--stream <NAME>' cannot be used with '--image-url <URL>'\n",
+        ],
+        {
+          code: 'image.writer-config',
+          message:
+            "/opt/writer.yaml: error: the argument '--stream <NAME>' cannot be used with '--image-url <URL>'",
+        },
+      ],
+      [
         'nothing that it reads',
         ['-c', '/opt/writer.yaml', '--newer'],
         [

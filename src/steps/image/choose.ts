@@ -197,9 +197,10 @@ async function checkArguments({ host, config, signal }: WebScope): Promise<void>
     const [what = ''] = stderr.replace(/^error: /, '').split('\n');
     throw imageFailure('image.writer-arguments', shownText(what));
   }
-  const [, path, why = ''] =
-    /^Error: parsing config file (.*)\n\s*Caused by:\s*(.*)/m.exec(stderr) ?? [];
-  if (path !== undefined) throw unreadable(path, shownText(why));
+  const [, path = valueOf(usesIn(writerArgs), 'config-file') ?? '', why] =
+    /^Error: (?:parsing config file (.*)|reprocessing .*)\n\s*Caused by:\s*(.*)/m.exec(stderr) ??
+    [];
+  if (why !== undefined) throw unreadable(path, shownText(why));
 }
 
 /**
