@@ -208,6 +208,11 @@ describe('a MachineConfig', () => {
       { spec: { kernelType: 'realtime', extensions: ['kernel-devel'] } },
       'error extension',
     ],
+    [
+      'an image with a scheme',
+      { spec: { osImageURL: 'docker://quay.io/a:b' } },
+      'error wrong-type',
+    ],
     ['an open quote', { spec: { kernelArguments: ['a="b c"', 'd="e f'] } }, 'warning open-quote'],
     ['a decimal mode without special bits', files(file('/a', { mode: 400 })), 'warning file-mode'],
     [

@@ -7,6 +7,7 @@ import type { Config, File, Storage, Unit } from '../../ignition/types.ts';
 import { visitObjects } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../lib/fields.ts';
+import { readImageName } from '../../lib/image-name.ts';
 import { nearestName } from '../../lib/nearest.ts';
 import { Annotations, isSubdomain, Labels, subdomainRule } from '../api/schema.ts';
 import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
@@ -115,6 +116,12 @@ function checkRead(read: () => unknown, at: string, report: Report, rule?: strin
 const listRule = 'must be a list of texts, each in a line of its own';
 const Texts = z.array(z.string(listRule), listRule).nullish();
 const Text = z.string('must be a text').nullish();
+const Image = z
+  .string('must be a text')
+  .refine((name) => name === '' || readImageName(name) !== undefined, {
+    message: 'must be HOST/PATH:TAG or HOST/PATH@DIGEST, without a scheme',
+  })
+  .nullish();
 
 /**
  * Types of the fields of a spec (`0000_80_machine-config_01_machineconfigs.crd.yaml`); null means
@@ -127,8 +134,8 @@ const Spec = z.strictObject(
     extensions: Texts,
     fips: z.boolean('must be true or false, without quotes').nullish(),
     kernelType: Text,
-    osImageURL: Text,
-    baseOSExtensionsContainerImage: Text,
+    osImageURL: Image,
+    baseOSExtensionsContainerImage: Image,
   },
   'must be an object',
 );

@@ -92,8 +92,8 @@ export function narrowedTo(
 }
 
 /**
- * Whether an entry has no credentials: those of Docker are in a `credsStore`, which no host has, and
- * the container tools read no `username` beside it (containers/image, `decodeDockerAuth`).
+ * Whether an entry has no credentials: those of Docker are in a `credsStore`, which no host has,
+ * and the container tools read no `username` beside it (containers/image, `decodeDockerAuth`).
  */
 const isWithout = (entry: unknown): boolean =>
   isFields(entry) && ['auth', 'identitytoken'].every((key) => textOf(entry[key]) === '');
