@@ -122,6 +122,9 @@ describe('readValue', () => {
     ['proxy.https', 'http://user:50%@proxy.example:3128'],
     ['proxy.https', 'http://user:p[w@proxy.example:3128'],
     ['proxy.http', 'http://user:pä@proxy.example:3128'],
+    ['controller.serviceIps', '10.0.0.05'],
+    ['controller.serviceIps', '10.0.0.5,api.example'],
+    ['controller.serviceIps', 'fd00::5%eth0'],
     ['image.sha256', checksum.toUpperCase()],
     ['cluster.controlPlaneCount', '-1'],
     ['cluster.controlPlaneCount', '99999999999999999999'],
@@ -149,6 +152,11 @@ describe('readValue', () => {
       message: expect.not.stringContaining('hidden') as string,
       hint: expect.not.stringContaining('hidden') as string,
     });
+  });
+
+  it('reads addresses of both families', () => {
+    const addresses = ['10.0.0.5', 'FD00:0::5'];
+    expect(read('controller.serviceIps', addresses.join(', '))).toEqual(addresses);
   });
 
   it.each<[SettingKey, string]>([

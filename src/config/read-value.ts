@@ -1,6 +1,6 @@
 import { readDiskHints } from '../settings/disk-hints.ts';
 import { type ImageMirrors, mirrorProblem } from '../settings/image-mirrors.ts';
-import { addressReadFrom, addressRule } from '../lib/address.ts';
+import { addressReadFrom, addressRule, canonicalAddress } from '../lib/address.ts';
 import { jsonIn } from '../lib/json.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
 import { readWriterArgs, savingOption } from '../settings/writer-args.ts';
@@ -90,6 +90,7 @@ export function problemIn(key: SettingKey, value: unknown): Problem | undefined 
         write: 'the token alone, in one line of ASCII',
       };
     case 'list': {
+      if (key === 'controller.serviceIps') return addressProblem(value as readonly string[]);
       if (key !== 'disk.keep') return undefined;
       const wrong = (value as readonly string[]).find((item) => savingOption(item) === undefined);
       if (wrong === undefined) return undefined;
@@ -108,6 +109,16 @@ export function problemIn(key: SettingKey, value: unknown): Problem | undefined 
     default:
       return undefined;
   }
+}
+
+/** Host aliases of the controller: the API server refuses its Job for any other text. */
+function addressProblem(list: readonly string[]): Problem | undefined {
+  const wrong = list.find((one) => one.includes('%') || canonicalAddress(one) === undefined);
+  if (wrong === undefined) return undefined;
+  return {
+    what: `${quoted(wrong)} is not an IP address`,
+    write: `IP addresses, IPv4 as ${addressRule}: ["192.0.2.5", "2001:db8::5"] for example`,
+  };
 }
 
 /** Checks a text of hints; undefined if a flag could have it. */
