@@ -224,6 +224,7 @@ describe('droppedKeys', () => {
     [`${eth0}[wired]\nmtu=9000\n`, `${eth0}[ethernet]\n`, ['wired.mtu']],
     [`${eth0}[IPv4]\nmethod=manual\n`, given('method=auto'), ['IPv4.method']],
     [given('never-default=yes', 'may-fail=true'), given(), ['ipv4.never-default']],
+    [given('never-default=yes'), '', []],
     [given('route-metric=0100'), given('route-metric=64'), ['ipv4.route-metric']],
     [given('adress2=192.0.2.6/24'), given(), ['ipv4.adress2']],
     [given('method=disabled', 'dns-search=;'), eth0, []],

@@ -82,7 +82,8 @@ export function droppedKeys(given: string, read: string): readonly string[] {
   });
   const [own, other] = [namedValues(given), namedValues(read)];
   dropped.push(...droppedOptions(own, other), ...droppedRules(own, other));
-  dropped.push(...[...own.keys()].filter((key) => isDropped(key, own, other)));
+  // Without any output nothing is known of them.
+  if (other.size > 0) dropped.push(...[...own.keys()].filter((key) => isDropped(key, own, other)));
   const isVlan = other.has('vlan') && own.get('connection.type') === 'vlan';
   return isVlan && (own.get('vlan.id') ?? '') === '' ? [...dropped, 'vlan.id'] : dropped;
 }
@@ -200,7 +201,7 @@ const wholeNumber = /^[-+]?(?:0x[\da-f]+|\d+)$/i;
 function isDropped(key: string, given: Values, read: Values): boolean {
   const [value, taken] = [given.get(key) ?? '', read.get(key)];
   if (otherKey.test(key) || addressKey.test(key)) return false;
-  if (key === 'bond.mode') return (bondModes[Number(value)] ?? value) !== taken;
+  if (key === 'bond.mode') return taken !== value && taken !== bondModes[Number(value)];
   if (/^bridge(?:-port)?\.vlans$/.test(key)) return vlansIn(taken) < vlansIn(value);
   const isNumber = wholeNumber.test(value);
   if (taken !== undefined)
