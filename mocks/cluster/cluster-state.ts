@@ -104,11 +104,11 @@ interface OfStep {
 }
 
 /**
- * An event of the hosts, of the cluster, or of a timer. `released`: the machine-config-server of the
- * bootstrap host has its config; `configuring`: a host has its config, and `pivots` when its disk
- * held another system, so that it reboots once more; `reconfigured`: the daemon of a master has
- * applied its desired MachineConfig; `admins-known`: an operator has given the API server the CA of
- * administrators; `controller-pulled`: the controller's image can be pulled from now on;
+ * An event of the hosts, of the cluster, or of a timer. `released`: the machine-config-server of
+ * the bootstrap host has its config; `configuring`: a host has its config, and `pivots` when its
+ * disk held another system, so that it reboots once more; `reconfigured`: the daemon of a master
+ * has applied its desired MachineConfig; `admins-known`: an operator has given the API server the
+ * CA of administrators; `controller-pulled`: the controller's image can be pulled from now on;
  * `controller-ready`: the controller has created its ready event.
  */
 export type ClusterEvent =

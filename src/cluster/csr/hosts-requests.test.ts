@@ -61,14 +61,12 @@ describe('a client request', () => {
       { hosts: findIn(host({ status: 'installed' })) },
     ],
     ['a failed host without addresses', 'not-installing', {}, nameOnly('error')],
-    ...['known', 'discovering'].map(
-      (status): [string, string, object, object] => [
-        `a host that is not being installed (${status})`,
-        'not-installing',
-        {},
-        { hosts: findIn(host({ status })) },
-      ],
-    ),
+    ...['known', 'discovering'].map((status): [string, string, object, object] => [
+      `a host that is not being installed (${status})`,
+      'not-installing',
+      {},
+      { hosts: findIn(host({ status })) },
+    ]),
     [
       'a host that waits for user action',
       'approve',

@@ -319,7 +319,7 @@ function badUnitLine(text: string): number | undefined {
   if (!/^\s*\[/.test(lines[first] ?? '')) return undefined;
   const bad = lines.findIndex((line, at) => {
     const isContinued = at > first && lines[at - 1]?.endsWith('\\') === true;
-    return !isContinued && !/^\s*(?:$|[#;]|\[[^\]]*\]\s*$|(?!\[)[^=]*=)/.test(line);
+    return !isContinued && !/^(?:$|[#;]|\[[^\]]*\]$|(?!\[)[^=]*=)/.test(line.trim());
   });
   return bad < 0 ? undefined : bad + 1;
 }
