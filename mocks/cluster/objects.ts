@@ -102,61 +102,37 @@ export function nodeObject({ name, role }: Member, providerID?: string): KubeObj
   };
 }
 
-/**
- * Conditions that are False on a healthy node, with their reasons (kubelet,
- * `pkg/kubelet/nodestatus`).
- */
-const unpressed = {
-  MemoryPressure: 'KubeletHasSufficientMemory',
-  DiskPressure: 'KubeletHasNoDiskPressure',
-  PIDPressure: 'KubeletHasSufficientPID',
-};
+const unready =
+  'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?';
 
-/** A kubelet's status of its node. */
+/** A kubelet's status of its node; a boot ID is that of the host's current boot. */
 export function nodeStatus(
   { addresses }: Pick<NodeFacts, 'addresses'>,
   {
     isReady,
-    kubeletPort,
+    kubeletPort: port,
     bootId,
     at,
   }: {
     readonly isReady: boolean;
     readonly kubeletPort: number;
-    /** ID of the host's current boot. */
     readonly bootId: string;
     readonly at: Date;
   },
 ): object {
-  return {
-    addresses: [
-      // The API server uses the first of these addresses to fetch logs from the kubelet.
+  return objectIn('node-status', {
+    // The API server uses the first of these addresses to fetch logs from the kubelet.
+    addresses: JSON.stringify([
       { type: 'Hostname', address: '127.0.0.1' },
       ...addresses.map((address) => ({ type: 'InternalIP', address })),
-    ],
-    nodeInfo: { bootID: bootId },
-    daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
-    conditions: [
-      {
-        type: 'Ready',
-        status: isReady ? 'True' : 'False',
-        reason: isReady ? 'KubeletReady' : 'KubeletNotReady',
-        message: isReady
-          ? 'kubelet is posting ready status'
-          : 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?',
-      },
-      ...Object.entries(unpressed).map(([type, reason]) => ({
-        type,
-        status: 'False',
-        reason,
-        message: 'kubelet has enough of it',
-      })),
-    ].map((condition) => ({
-      ...condition,
-      lastHeartbeatTime: at.toISOString(),
-      lastTransitionTime: at.toISOString(),
-    })),
-  };
+    ]),
+    bootId,
+    port,
+    ready: isReady ? 'True' : 'False',
+    reason: isReady ? 'KubeletReady' : 'KubeletNotReady',
+    message: JSON.stringify(isReady ? 'kubelet is posting ready status' : unready),
+    time: at.toISOString(),
+  });
 }
 
 /** The kinds of the written objects by their API groups, all of version v1. */

@@ -1,6 +1,7 @@
 // The operators of a cluster and its ClusterVersion, which become available one after the other.
 // Reasons and messages are those of OpenShift 4.2x.
 import type { KubeObject } from '../../src/ports/kube.ts';
+import { objectIn } from './objects.ts';
 
 /**
  * In the order in which they become available; from `ingress` on they need a node that accepts
@@ -120,31 +121,15 @@ export function versionStatus({
   const message = isDone
     ? `Cluster version is ${version}`
     : `Working towards ${version}: ${done} of ${operatorNames.length} done, waiting on ${missing.join(', ')}`;
-  const reason = isDone ? 'AsExpected' : 'ClusterOperatorsUpdating';
-  const image = 'registry.example.test/release@sha256:1';
-  const startedTime = at.toISOString();
-  return {
-    observedGeneration: 1,
-    versionHash: 'x',
-    availableUpdates: null,
-    desired: { version, image },
-    history: [
-      {
-        state: isDone ? 'Completed' : 'Partial',
-        startedTime,
-        version,
-        image,
-        verified: false,
-        completionTime: isDone ? startedTime : null,
-      },
-    ],
-    conditions: timed(
-      [
-        { type: 'Available', status: isDone ? 'True' : 'False', reason, message },
-        { type: 'Progressing', status: isDone ? 'False' : 'True', reason, message },
-      ],
-      at,
-    ),
-    capabilities: { enabledCapabilities: ['Console'], knownCapabilities: ['Console'] },
-  };
+  const time = at.toISOString();
+  return objectIn('version-status', {
+    version,
+    time,
+    state: isDone ? 'Completed' : 'Partial',
+    completionTime: isDone ? time : 'null',
+    available: isDone ? 'True' : 'False',
+    progressing: isDone ? 'False' : 'True',
+    reason: isDone ? 'AsExpected' : 'ClusterOperatorsUpdating',
+    message: JSON.stringify(message),
+  });
 }

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parse } from 'yaml';
 import { type KubeClient, openClient } from './client.ts';
 import { controlProgram, freePort, type ServerControl } from './program.ts';
 import {
@@ -13,7 +12,7 @@ import {
   renderKubeconfig,
 } from './pki.ts';
 import { KubeRefusal } from './transport.ts';
-import { filledTemplate, type TemplateValues } from '../template.ts';
+import { apiServerFlags, controllerManagerFlags, etcdFlags } from './server-flags.ts';
 
 /** An API server, and a client with all rights that reaches it without the forwarder. */
 export interface ApiServer extends ServerControl {
@@ -154,7 +153,7 @@ async function addServer(ours: Ours, name: string, etcdPrefix = usualPrefix): Pr
     name,
     program: join(binaries, 'kube-apiserver'),
     args: [
-      ...flagsOf('kube-apiserver', { ...keys, etcdPort: etcd.port, port, etcdPrefix }),
+      ...apiServerFlags({ ...keys, etcdPort: etcd.port, port, etcdPrefix }),
       ...(audit === undefined || etcdPrefix !== usualPrefix
         ? []
         : [`--audit-policy-file=${audit.policy}`, `--audit-log-path=${audit.log}`]),
@@ -187,12 +186,7 @@ async function addControllerManager(
   const control = controlProgram({
     name,
     program: join(binaries, 'kube-controller-manager'),
-    args: flagsOf('kube-controller-manager', {
-      ...keys,
-      kubeconfig,
-      port,
-      controllers: controllers.join(','),
-    }),
+    args: controllerManagerFlags({ ...keys, kubeconfig, port, controllers: controllers.join(',') }),
     logFile: join(folder, `${name}.log`),
     isReady: async () => (await probe.read('/healthz', limit())) === 'ok',
   });
@@ -223,10 +217,6 @@ async function writeKeyFiles(folder: string, pki: Pki) {
   return files;
 }
 
-/** The arguments of a real program, from the file of its name in `flags`. */
-const flagsOf = (program: string, values: TemplateValues): readonly string[] =>
-  parse(filledTemplate(join(import.meta.dirname, 'flags', `${program}.yaml`), values)) as string[];
-
 /** The store of the API servers. */
 export interface Etcd extends ServerControl {
   readonly port: number;
@@ -244,7 +234,7 @@ async function createEtcd(binaries: string, folder: string): Promise<Etcd> {
   const control = controlProgram({
     name: 'etcd',
     program: join(binaries, 'etcd'),
-    args: flagsOf('etcd', { data: join(folder, 'etcd'), port, peerPort }),
+    args: etcdFlags({ data: join(folder, 'etcd'), port, peerPort }),
     logFile: join(folder, 'etcd.log'),
     isReady: async () => (await fetch(`${url}/health`)).ok,
   });

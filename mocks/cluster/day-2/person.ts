@@ -7,7 +7,7 @@ import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
 import { fileOf, keyOf, partAt, textIn } from '../../layering/objects.ts';
 import { type BuiltPool, type LayeredSite, repositoryOf } from '../../layering/plan.ts';
 import { operatorNamespace } from '../layering/controllers.ts';
-import { isKindName, kindOf, kinds, objectsIn, renderedName } from '../objects.ts';
+import { isKindName, kindOf, kinds, objectIn, objectsIn, renderedName } from '../objects.ts';
 import { type ClusterWork, secretData } from '../site.ts';
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'layering');
@@ -168,16 +168,7 @@ async function handOver(
   const pool = osConfig.metadata.name;
   const now = Date.now();
   const at = (millis: number): string => `${new Date(millis).toISOString().slice(0, -5)}Z`;
-  await client.create(kinds.MachineOSBuild, {
-    apiVersion,
-    kind: 'MachineOSBuild',
-    metadata: { name, labels: { [keyOf('pre-built-image')]: 'true' } },
-    spec: {
-      machineConfig: { name: rendered },
-      machineOSConfig: { name: pool },
-      renderedImagePushSpec: to,
-    },
-  });
+  await client.create(kinds.MachineOSBuild, objectIn('os-build', { name, rendered, pool, to }));
   const build = { kind: kinds.MachineOSBuild, name };
   await client.mergeStatus(build, { buildStart: at(now) });
   await client.mergeStatus(build, {
