@@ -1,8 +1,7 @@
 // Objects that the temporary control plane and the operators create in a cluster.
-import { join } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
-import { filledTemplate, type TemplateValues } from '../template.ts';
+import { objectIn, objectsIn } from './object-files.ts';
 import type { ClusterPlan, Member } from './cluster-state.ts';
 
 /** A member, with the service's facts about its host. */
@@ -16,19 +15,6 @@ export interface NodeFacts extends Member {
 
 /** The invoker of the installation, as recorded in the cluster. */
 export type Invoker = 'assisted-service' | 'agent-installer' | 'openshift-installer';
-
-/** The objects of a file in `objects`, in which values replace `$(NAME)`. */
-export function objectsIn(file: string, values: TemplateValues = {}): readonly KubeObject[] {
-  const text = filledTemplate(join(import.meta.dirname, 'objects', `${file}.yaml`), values);
-  return [parseAllDocuments(text)].flat().map((document) => document.toJS() as KubeObject);
-}
-
-/** The only object of a file in `objects`. */
-export function objectIn(...given: Parameters<typeof objectsIn>): KubeObject {
-  const [object] = objectsIn(...given);
-  if (object === undefined) throw new RangeError(`${given[0]}.yaml has no object`);
-  return object;
-}
 
 /** All objects of the cluster shortly after the API server's first answer. */
 export const firstObjects = (

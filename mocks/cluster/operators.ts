@@ -1,7 +1,7 @@
 // The operators of a cluster and its ClusterVersion, which become available one after the other.
 // Reasons and messages are those of OpenShift 4.2x.
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { objectIn } from './objects.ts';
+import { objectIn } from './object-files.ts';
 
 /**
  * In the order in which they become available; from `ingress` on they need a node that accepts

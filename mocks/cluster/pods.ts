@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { objectIn } from './objects.ts';
+import { objectIn } from './object-files.ts';
 
 /** Namespace of the controller. */
 export const controllerNamespace = 'assisted-installer';

@@ -1,7 +1,8 @@
 // Files that a person adds to the manifests of an installation to get its operating systems built.
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { objectIn, renderedName } from '../cluster/objects.ts';
+import { objectIn } from '../cluster/object-files.ts';
+import { renderedName } from '../cluster/objects.ts';
 import { labPullSecret } from '../registries/network.ts';
 import {
   type BuiltPool,

@@ -1,4 +1,4 @@
-import { objectIn } from '../../mocks/cluster/objects.ts';
+import { objectIn } from '../../mocks/cluster/object-files.ts';
 import type { KubeClient } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';

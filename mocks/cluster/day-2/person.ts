@@ -7,7 +7,8 @@ import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
 import { fileOf, keyOf, partAt, textIn } from '../../layering/objects.ts';
 import { type BuiltPool, type LayeredSite, repositoryOf } from '../../layering/plan.ts';
 import { operatorNamespace } from '../layering/controllers.ts';
-import { isKindName, kindOf, kinds, objectIn, objectsIn, renderedName } from '../objects.ts';
+import { objectIn, objectsIn } from '../object-files.ts';
+import { isKindName, kindOf, kinds, renderedName } from '../objects.ts';
 import { type ClusterWork, secretData } from '../site.ts';
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'layering');

@@ -1,7 +1,8 @@
 // The controllers of the Machine Config Operator in the cluster, as pure functions of API objects
 // (machine-config-controller and machine-os-builder as seen on 4.23).
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { kinds, objectIn } from '../objects.ts';
+import { objectIn } from '../object-files.ts';
+import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import {
   annotation,

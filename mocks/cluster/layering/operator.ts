@@ -4,7 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { memberHosts } from '../etcd.ts';
-import { kindOf, kinds, objectIn, objectsIn } from '../objects.ts';
+import { objectIn, objectsIn } from '../object-files.ts';
+import { kindOf, kinds } from '../objects.ts';
 import { runningStatus } from '../pods.ts';
 import { type ClusterWork, reportPod } from '../site.ts';
 import { operatorNamespace as namespace } from './controllers.ts';
