@@ -6,8 +6,7 @@ import { configJsonSchema } from '../src/config/show.ts';
 import { version } from '../src/model/version.ts';
 import { cliPage } from './docs/cli.ts';
 import { configurationPage } from './docs/configuration.ts';
-import { capiFiles } from './docs/capi.ts';
-import { deployFiles } from './docs/deploy.ts';
+import { capiFiles, deployFiles } from './docs/deploy.ts';
 import { errorsPage } from './docs/errors.ts';
 
 const top = join(import.meta.dirname, '..');

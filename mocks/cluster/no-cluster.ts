@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { placeFor } from '../host/files.ts';
 import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
-import { stagesAfterReboot, type NodeKind, type Pace } from './pace.ts';
+import { type NodeKind, type Pace, stagesAfterReboot } from './cluster-state.ts';
 
 /**
  * Advances a node after its reboot without a simulated cluster, as the machine-config-server's log,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { clusterSeed, hostSeed } from './records.ts';
-import { timedOut } from './stage-limits.ts';
+import { timedOut } from './finalizing.ts';
 import { inventoryStore } from './store.ts';
 
 const minute = 60_000;

@@ -1,4 +1,4 @@
-import { overdue } from './finalizing.ts';
+import { overdue, timedOut } from './finalizing.ts';
 import {
   type ClusterView,
   decideProgress,
@@ -7,7 +7,6 @@ import {
   settle,
 } from './rules.ts';
 import type { ClusterRecord, Completion, HostRecord, UploadedFile } from './records.ts';
-import { timedOut } from './stage-limits.ts';
 
 /** The service's state: one cluster and its hosts. */
 export type InventoryStore = ReturnType<typeof inventoryStore>;

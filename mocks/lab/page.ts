@@ -5,17 +5,26 @@ import { type Millis, seconds } from '../../src/model/duration.ts';
 import { type LivePage, livePage } from '../../src/page/server.ts';
 import { ladderOf, railOfStages } from '../../src/page/rail.ts';
 import { isVictim } from '../../src/page/service.ts';
-import { emptyPage, type PageUpdate, type Tone } from '../../src/page/state.ts';
+import {
+  emptyPage,
+  type PageUpdate,
+  type Rail,
+  type RailStep,
+  type Tone,
+  type Track,
+  type Work,
+} from '../../src/page/state.ts';
 import { followObjects } from '../cluster/changes.ts';
 import { type KindName, kinds } from '../cluster/objects.ts';
 import { memoryKibibytes } from '../host/live-system.ts';
 import type { Strike } from '../http/fault.ts';
-import { railOfPlan } from './page-rail.ts';
 import { isInstalled, isMissed, type LabReport, MISSED_NOTES, outcomeWords } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
 import { conditionOf } from '../../src/kube/object.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
+import type { Plan, PlannedStep } from '../../src/engine/describe.ts';
+import type { Stage } from '../../src/model/stage.ts';
 
 /** The heading of a page. */
 export interface PageHeading {
@@ -296,4 +305,46 @@ function operatorState({ is, why }: Facts): Shown {
   if (is('Degraded')) return bad(joined('Degraded', why('Degraded')));
   if (is('Progressing')) return busy(joined('Progressing', why('Progressing')));
   return is('Available') ? good('Available') : waiting(joined('not available', why('Available')));
+}
+
+const writes = /^image\/(write|deploy|overwrite)|^layering\/(deploy|overlay)|^registry\/copy$/;
+const builds = /^layering\/(build|copy|send|publish)-/;
+
+function workOf({ id, explanation = '' }: PlannedStep): Work {
+  if (writes.test(id)) return 'write';
+  if (builds.test(id)) return 'build';
+  return explanation.includes('waits for') ? 'wait' : 'prepare';
+}
+
+const stepOf = (step: PlannedStep): RailStep => ({
+  id: step.id,
+  title: step.title,
+  isActive: step.isActive,
+  work: workOf(step),
+});
+
+/**
+ * The rail of a host with a plan: the plan's steps without background steps, then the stages that
+ * the cluster reports.
+ */
+export function railOfPlan(
+  { items, always }: Pick<Plan, 'items' | 'always'>,
+  later: readonly Stage[],
+): Rail {
+  const sections: (readonly Track[])[] = [];
+  let line: RailStep[] = [];
+  const flush = (): void => {
+    if (line.length > 0) sections.push([{ name: '', steps: line }]);
+    line = [];
+  };
+  for (const item of items) {
+    if (item.kind === 'step') line.push(stepOf(item.step));
+    else {
+      flush();
+      sections.push(item.lanes.map(({ name, steps }) => ({ name, steps: steps.map(stepOf) })));
+    }
+  }
+  line.push(...always.map(stepOf));
+  flush();
+  return [...sections, ...railOfStages(later)];
 }

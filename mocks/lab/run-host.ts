@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { stepsAfter } from '../../src/engine/run-steps.ts';
 import { reportAfterReboot } from '../cluster/no-cluster.ts';
-import type { NodeKind } from '../cluster/pace.ts';
+import type { NodeKind } from '../cluster/cluster-state.ts';
 import { decideBoot } from '../host/installed-system.ts';
 import { restartLiveSystem } from '../host/live-system.ts';
 import {

@@ -9,8 +9,7 @@ import type { RunEvent } from '../../src/engine/events.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
 import { startRig } from '../rig.ts';
-import type { Figure } from './figure.ts';
-import { forEach, pause, start, type Watched } from './process.ts';
+import { type Figure, forEach, pause, start, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;

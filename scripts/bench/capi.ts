@@ -28,8 +28,16 @@ import { bundlePath } from '../bundle.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
 import { startRig } from '../rig.ts';
-import { type Figure, percentile } from './figure.ts';
-import { cpuSecondsOf, forEach, pause, peakMiBOf, perMinute, secondsSince } from './process.ts';
+import {
+  cpuSecondsOf,
+  type Figure,
+  forEach,
+  pause,
+  peakMiBOf,
+  percentile,
+  perMinute,
+  secondsSince,
+} from './process.ts';
 
 const hostsOfCluster = 10;
 const masters = 3;

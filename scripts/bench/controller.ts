@@ -19,8 +19,16 @@ import { minutes, seconds } from '../../src/model/duration.ts';
 import { clusterOf } from '../../test/kube/rig.ts';
 import { bundlePath } from '../bundle.ts';
 import { startRig } from '../rig.ts';
-import { type Figure, percentile } from './figure.ts';
-import { forEach, pause, perMinute, secondsSince, start, until } from './process.ts';
+import {
+  type Figure,
+  forEach,
+  pause,
+  percentile,
+  perMinute,
+  secondsSince,
+  start,
+  until,
+} from './process.ts';
 
 const hostCount = 1000;
 const requestCount = 10_000;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Figure, isWithin, percentile, valueOf } from './figure.ts';
+import { type Figure, isWithin, percentile, valueOf } from './process.ts';
 
 const bare = { name: 'bare', measured: 60 };
 const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);

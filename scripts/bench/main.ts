@@ -2,7 +2,7 @@ import { ensureBundle } from '../bundle.ts';
 import { measureBootstrapMemory } from './bootstrap.ts';
 import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
-import { type Figure, isWithin, valueOf } from './figure.ts';
+import { type Figure, isWithin, valueOf } from './process.ts';
 import { measureNodeController } from './node-controller.ts';
 import { measureStartUp } from './start-up.ts';
 

@@ -13,8 +13,7 @@ import { runControllers } from '../../src/kube/manager.ts';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { fakeRandom } from '../../test/support/fake-random.ts';
 import { patched } from '../../test/support/kube-changes.ts';
-import { type Figure, percentile } from './figure.ts';
-import { peakMiBOf, run } from './process.ts';
+import { type Figure, peakMiBOf, percentile, run } from './process.ts';
 
 const poolCount = 12;
 const draining = 50;

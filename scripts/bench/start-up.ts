@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { bundlePath } from '../bundle.ts';
 import { openSingleHost, singleHostWords } from '../../mocks/lab/single-host.ts';
 import { startServer } from '../../test/contract/real/http-server.ts';
-import { type Figure, percentile } from './figure.ts';
-import { run, secondsSince, start } from './process.ts';
+import { type Figure, percentile, run, secondsSince, start } from './process.ts';
 
 const rounds = 21;
 

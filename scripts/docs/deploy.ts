@@ -4,6 +4,8 @@ import { renderYaml } from '../../src/steps/bootstrap/render-yaml.ts';
 import { nodeAgentManifests } from '../../src/controllers/node/manifests.ts';
 import { nodeControllerManifests } from '../../src/controllers/pools/manifests.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
+import { stringify } from 'yaml';
+import { version } from '../../src/model/version.ts';
 
 /** Names of the files, by those that a bootstrap host writes. */
 const fileNames: Readonly<Record<string, string>> = {
@@ -93,3 +95,18 @@ function named(
 /** `ServiceAccount` as `service-account`. */
 const fileNameOf = (kind: string): string =>
   kind.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+
+/** What clusterctl reads of a release beside the files that are written by hand. */
+export const capiFiles = (): Readonly<Record<string, string>> => ({
+  'deploy/capi/metadata.yaml': `# This file is written by \`npm run docs\`.\n${stringify(metadata())}`,
+});
+
+/** Which contract a release has (clusterctl, provider contract). */
+function metadata(): object {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return {
+    apiVersion: 'clusterctl.cluster.x-k8s.io/v1alpha3',
+    kind: 'Metadata',
+    releaseSeries: [{ major, minor, contract: 'v1beta2' }],
+  };
+}

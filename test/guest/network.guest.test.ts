@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planOfAgent } from '../../mocks/lab/agent.ts';
-import { railOfPlan } from '../../mocks/lab/page-rail.ts';
+import { railOfPlan } from '../../mocks/lab/page.ts';
 import { agentBase } from '../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { aptPackages } from '../../scripts/parts/apt-packages.ts';

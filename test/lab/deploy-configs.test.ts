@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { simulateBootstrapInPlace } from '../../mocks/cluster/no-cluster.ts';
-import { Pace } from '../../mocks/cluster/pace.ts';
+import { Pace } from '../../mocks/cluster/cluster-state.ts';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import { decideBoot, ignitionOnDisk } from '../../mocks/host/installed-system.ts';
 import type { Machine } from '../../mocks/host/machine.ts';

@@ -3,7 +3,7 @@ import { checkConfig } from '../../src/config/load.ts';
 import { readFlags } from '../../src/config/flags.ts';
 import { describeRole } from '../../src/engine/describe.ts';
 import { ladders } from '../../src/model/stage.ts';
-import { railOfPlan } from '../../mocks/lab/page-rail.ts';
+import { railOfPlan } from '../../mocks/lab/page.ts';
 import { railOfStages, railSteps } from '../../src/page/rail.ts';
 import type { PageUpdate, Rail } from '../../src/page/state.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
