@@ -141,19 +141,16 @@ export function outcomeWords(
 }
 
 /** Data of an ended run for its report. */
-export interface FinishedRun {
+export interface FinishedRun
+  extends
+    Pick<LabReport, 'hosts' | 'differences' | 'layering' | 'dayAfter'>,
+    Partial<Pick<LabReport, 'faults'>> {
   readonly name: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  readonly hosts: readonly HostReport[];
-  readonly differences: readonly string[];
   readonly inventory: {
     readonly store: { readonly cluster: () => Pick<ClusterRecord, 'status' | 'operators'> };
   };
-  /** Number of requests hit by a fault. */
-  readonly faults?: number;
-  readonly layering?: LayeringReport | undefined;
-  readonly dayAfter?: number | undefined;
 }
 
 /** The report of a run that has just ended. */
