@@ -1,18 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { nodeObject } from '../../test/support/cluster-objects.ts';
 import { signingRequestObject } from '../../test/support/kubelet-request.ts';
 import type { KubeKind } from '../ports/kube.ts';
 import { readRequest } from '../cluster/csr/read-request.ts';
 import { trimObject } from './trim-object.ts';
 import { certificateSigningRequests, configMaps, nodes, secrets } from '../kube/kinds.ts';
-import { internalAddresses, readinessOf, taintsOf } from '../cluster/node.ts';
 
 const kindOf = (group: string, plural: string): KubeKind => ({ group, version: 'v1', plural });
 const metadata = { name: 'x', namespace: 'n', uid: 'u', resourceVersion: '1', labels: { a: 'b' } };
 
 describe('trimObject', () => {
   it.each<[string, KubeKind, object, object]>([
-    ['a kind without an entry', configMaps, { data: { a: 'b' } }, { data: { a: 'b' } }],
     [
       'a node',
       nodes,
@@ -58,23 +55,6 @@ describe('trimObject', () => {
     ],
   ])('trims %s', (...[, kind, object, expected]) => {
     expect(trimObject(kind, { metadata, ...object })).toEqual({ metadata, ...expected });
-  });
-
-  it('keeps what is read of a node', () => {
-    const addresses = ['192.0.2.1'];
-    const node = nodeObject({
-      name: 'm0',
-      notReady: 'PLEG is not healthy',
-      addresses,
-      taints: ['t'],
-    });
-    const lean = trimObject(nodes, { ...node, status: { ...Object(node['status']), images: [1] } });
-    expect(lean['status']).not.toHaveProperty('images');
-    expect([readinessOf(lean), internalAddresses(lean), taintsOf(lean)]).toEqual([
-      readinessOf(node),
-      addresses,
-      taintsOf(node),
-    ]);
   });
 
   it('keeps what the decision about a certificate request needs', () => {

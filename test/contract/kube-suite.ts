@@ -166,16 +166,6 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         ).rejects.toMatchObject({ code: 'kube.invalid' });
       });
 
-      it('changes a subresource', async () => {
-        const node = { kind: nodes, name: named('node') };
-        await world().put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name } });
-        const conditions = [{ type: 'Ready', status: 'True' }];
-        const body = { status: { conditions } };
-        await world().kube.patch(node, { type: 'merge', body, subresource: 'status' }, live);
-        expect(await world().kube.get(node, live)).toMatchObject({ status: { conditions } });
-        await world().drop(node);
-      });
-
       it('does not mix an object and its status', async () => {
         const node = { kind: nodes, name: named('node') };
         await world().put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name } });

@@ -23,12 +23,6 @@ it('writes a user for the registry, for curl and for podman', () => {
 });
 
 describe('mergePullSecrets', () => {
-  it('prefers the later pull secret', () => {
-    const texts = ['{"auths":{"a":{"auth":"1"},"b":{"auth":"1"}}}', '{"auths":{"b":{"auth":"2"}}}'];
-    const merged = mergePullSecrets(texts.map((text) => ({ from: 'f', text })));
-    expect(JSON.parse(merged)).toEqual({ auths: { a: { auth: '1' }, b: { auth: '2' } } });
-  });
-
   it('prefers the later pull secret for any spelling of the registry', () => {
     const texts = ['{"auths":{"r.io":1,"r.io/a":2,"q.io":3}}', '{"auths":{"https://R.io/v1/":4}}'];
     const merged = mergePullSecrets(texts.map((text) => ({ from: 'f', text })));

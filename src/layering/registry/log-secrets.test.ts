@@ -113,9 +113,4 @@ describe('withoutSecretLooks', () => {
   ])('keeps %s', (text) => {
     expect(withoutSecretLooks(text)).toBe(text);
   });
-
-  it('handles a very long line without backtracking', () => {
-    const text = `${'a'.repeat(400_000)}://${'-'.repeat(400_000)}`;
-    expect(withoutSecretLooks(text)).toBe(text);
-  });
 });

@@ -46,8 +46,6 @@ describe('finish/leave-host', () => {
 
   it.each([
     [undefined, undefined, 'now'],
-    [0, undefined, 'now'],
-    [3, undefined, '+3'],
     [undefined, true, 'now'],
     [undefined, false, '+1'],
     [0, false, 'now'],

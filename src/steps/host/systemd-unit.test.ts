@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { silently, untilOf } from '../../engine/wait.ts';
-import { hours, seconds } from '../../model/duration.ts';
+import { hours } from '../../model/duration.ts';
 import {
   busLabel,
   parseUnitProperties,
   readUnitProperties,
   unitMonitorArgv,
-  unitPropertiesArgv,
   unitTexts,
   unitStatus,
   unitWatch,
@@ -51,27 +49,6 @@ describe('unitWatch', () => {
     await watching;
     expect(notified).toBe(1);
     expect(host.calls[0]?.limit).toBe(hours(24));
-  });
-
-  it('makes a wait poll at once', async () => {
-    const clock = fakeClock();
-    const host = fakeHost({ clock })
-      .on(monitor)
-      .answers(async (_argv, _host, call) => {
-        await clock.sleep(seconds(1), call.signal);
-        return { stdout: '> Type=signal' };
-      })
-      .on(unitPropertiesArgv('a.service'))
-      .inTurn('ActiveState=activating', 'ActiveState=active');
-    const state = await untilOf(clock, signal, silently)(
-      'a.service is active',
-      async (inner) => {
-        const seen = await readUnitProperties(host, 'a.service', inner);
-        return seen.state === 'active' ? { done: clock.now() } : { status: seen.state };
-      },
-      { every: seconds(5), within: seconds(60), watch: unitWatch(host, ['a.service']) },
-    );
-    expect(state).toBe(seconds(1));
   });
 
   it.each([
