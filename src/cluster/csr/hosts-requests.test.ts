@@ -60,13 +60,27 @@ describe('a client request', () => {
       {},
       { hosts: findIn(host({ status: 'installed' })) },
     ],
+    [
+      'a host without addresses that is being installed',
+      'approve',
+      {},
+      nameOnly('installing-in-progress'),
+    ],
     ['a failed host without addresses', 'not-installing', {}, nameOnly('error')],
-    ...['known', 'discovering'].map((status): [string, string, object, object] => [
-      `a host that is not being installed (${status})`,
+    [
+      'a host without addresses that is not ready to install',
       'not-installing',
       {},
-      { hosts: findIn(host({ status })) },
-    ]),
+      nameOnly('insufficient'),
+    ],
+    ...['known', 'cancelled', 'resetting', 'discovering'].map(
+      (status): [string, string, object, object] => [
+        `a host that is not being installed (${status})`,
+        'not-installing',
+        {},
+        { hosts: findIn(host({ status })) },
+      ],
+    ),
     [
       'a host that waits for user action',
       'approve',
@@ -96,6 +110,7 @@ describe('a serving request', () => {
     ['an address of both node and host', 'approve', serving('192.0.2.7'), { nodes: nodes('m0') }],
     ['no node yet', 'not-joined', serving('192.0.2.7'), {}],
     ['an address of the node only', 'names', serving('192.0.2.8'), { nodes: nodes('m0') }],
+    ['an address of the host only', 'names', serving('2001:db8::7'), { nodes: nodes('m0') }],
     [
       'an additional foreign address',
       'names',
@@ -108,7 +123,13 @@ describe('a serving request', () => {
       { ...serving('192.0.2.7'), node: 'localhost' },
       { nodes: nodes('localhost') },
     ],
-    ...['m0.example.com', ''].map(
+    [
+      'a node with another name at the address of a host that has joined',
+      'unknown-host',
+      { ...serving('192.0.2.7'), node: 'other' },
+      { nodes: nodes('other', 'm0') },
+    ],
+    ...['M0', 'm0.example.com', ''].map(
       (name): [string, string, Partial<KubeletClaim>, Partial<KnownCluster>] => [
         `a node that claims the address of host ${name}, which has not joined`,
         'unknown-host',
@@ -174,6 +195,12 @@ describe('a serving request', () => {
       'no inventory and an address of the node',
       'approve',
       serving('192.0.2.8'),
+      { nodes: nodes('m0'), ...unknown },
+    ],
+    [
+      'no inventory and a foreign address',
+      'names',
+      serving('192.0.2.1'),
       { nodes: nodes('m0'), ...unknown },
     ],
   ])('with %s: %s', (...[, expected, claim, known]) => {

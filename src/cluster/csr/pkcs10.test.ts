@@ -88,6 +88,7 @@ describe('DER', () => {
   it.each<[string, Buffer]>([
     ['a two-byte length with a leading zero', Buffer.from([0x30, 0x82, 0, body.length])],
     ['a length of three bytes', Buffer.from([0x30, 0x83, 0, 0, body.length])],
+    ['a length of four bytes', Buffer.from([0x30, 0x84, 0, 0, 0, body.length])],
     ['an indefinite length', Buffer.from([0x30, 0x80])],
     ['a multi-byte tag', Buffer.from([0x3f, 0x81, 0x01, body.length])],
     ['a length beyond the end', Buffer.from([0x30, 0x81, body.length + 1])],
