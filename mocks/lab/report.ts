@@ -123,7 +123,7 @@ export const isMissed = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): b
   ended.outcome === 'installed' && !isInstalled(ended);
 
 /** The operators that are at fault; others only wait for them. */
-const degradedOf = ({ operators }: Pick<LabReport, 'operators'>): LabReport['operators'] =>
+export const degradedOf = ({ operators }: Pick<LabReport, 'operators'>): LabReport['operators'] =>
   operators.filter(({ status }) => status === 'failed');
 
 /**

@@ -23,6 +23,7 @@ const report: LabReport = {
 const failure = {
   code: 'disk.busy',
   message: 'in use',
+  why: 'sda is mounted at /var',
   hint: 'unmount it',
   logs: '/tmp/run/m1/root/opt/b.tar.gz',
 };
@@ -31,6 +32,7 @@ const failed: LabReport = {
   outcome: 'failed',
   hosts: [{ ...host, outcome: 'failed', failure }],
 };
+const m2 = { ...host, name: 'm2', outcome: 'failed', failure } as const;
 const missed: LabReport = {
   ...report,
   clusterStatus: 'error',
@@ -48,6 +50,7 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     [
       'm1 (master) failed after 9.0 s, last stage: Done',
       'disk.busy: in use',
+      'why: sda is mounted at /var',
       'next: unmount it',
       'logs: scripts/bootwright logs read /tmp/run/m1/root/opt/b.tar.gz',
     ],
@@ -60,9 +63,13 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
   ],
   [
     'a stopped host',
-    { ...report, outcome: 'failed', hosts: [{ ...host, outcome: 'stopped', log: '/m1.log' }] },
+    { ...failed, hosts: [{ ...host, outcome: 'stopped', log: '/m1.log' }, m2] },
     '/tmp/run',
-    ['logs: scripts/bootwright logs read /m1.log'],
+    [
+      'm2 (master) failed after 9.0 s, last stage: Done',
+      'the cluster failed because of m2',
+      'logs: scripts/bootwright logs read /m1.log',
+    ],
   ],
   [
     'a failed operator',
@@ -70,6 +77,7 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     '/tmp/run',
     [
       'made-up: all hosts are nodes, but the installation failed: console is degraded (after 9.0 s)',
+      'operator console is degraded: no route',
       'logs: scripts/bootwright logs read /tmp/run/controller-logs.tar.gz',
     ],
   ],

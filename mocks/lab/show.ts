@@ -5,9 +5,11 @@ import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
   CONTROLLER_LOGS,
+  degradedOf,
   type HostReport,
   isMissed,
   type LabReport,
+  operatorText,
   outcomeWords,
   shortImage,
 } from './report.ts';
@@ -119,9 +121,14 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
   return [
     '',
     `${scenario}: ${outcomeWords(report)} ${isMissed(report) ? `(${took})` : took}`,
-    ...(isMissed(report) ? [`  logs: ${logs.ofController}`] : []),
+    ...(isMissed(report)
+      ? [
+          ...degradedOf(report).map((one) => `  operator ${operatorText(one)}: ${one.info}`),
+          `  logs: ${logs.ofController}`,
+        ]
+      : []),
     '',
-    ...hosts.flatMap((host) => hostLines(host, logs)),
+    ...failedFirst(hosts).flatMap((host) => hostLines(host, hosts, logs)),
     ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
       `  image of pool ${pool}: ${image}`,
       ...(pulledBytes === undefined
@@ -134,16 +141,28 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
   ].join('\n');
 }
 
+/** Hosts that failed by themselves come before those that they stopped. */
+const failedFirst = (hosts: readonly HostReport[]): readonly HostReport[] => [
+  ...hosts.filter(({ outcome }) => outcome === 'failed'),
+  ...hosts.filter(({ outcome }) => outcome !== 'failed'),
+];
+
 /** A host that failed has its failure and its bundle; one that was stopped has only its log. */
-function hostLines(host: HostReport, { ofHost }: LogCommands): readonly string[] {
+function hostLines(
+  host: HostReport,
+  hosts: readonly HostReport[],
+  { ofHost }: LogCommands,
+): readonly string[] {
   const { name, role, seconds, outcome, boots, stage, failure, log, system = '' } = host;
   const boot = boots === 1 ? 'one boot' : `${boots} boots`;
   const end = outcome === 'done' ? boot : `last stage: ${stage || 'none'}`;
   const logs = outcome === 'stopped' ? log : failure?.logs;
+  const causes = hosts.filter((one) => one.outcome === 'failed').map((one) => one.name);
+  const isVictim = ['stopped', 'rebooted'].includes(outcome) && causes.length > 0;
   const more = [
     ...(outcome === 'done' && system !== '' ? [`runs ${shortImage(system)}`] : []),
-    ...(failure === undefined ? [] : [`${failure.code}: ${failure.message}`]),
-    ...(failure?.hint === undefined ? [] : [`next: ${failure.hint}`]),
+    ...(failure === undefined ? [] : failureLines(failure)),
+    ...(isVictim ? [`the cluster failed because of ${causes.join(', ')}`] : []),
     ...(logs === undefined ? [] : [`logs: ${ofHost(logs)}`]),
   ];
   return [
@@ -151,6 +170,17 @@ function hostLines(host: HostReport, { ofHost }: LogCommands): readonly string[]
     ...more.map((text) => `      ${text}`),
   ];
 }
+
+const failureLines = ({
+  code,
+  message,
+  why,
+  hint,
+}: NonNullable<HostReport['failure']>): readonly string[] => [
+  `${code}: ${message}`,
+  ...(why === undefined ? [] : [`why: ${why}`]),
+  ...(hint === undefined ? [] : [`next: ${hint}`]),
+];
 
 const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
   done: 'is a node',
