@@ -8,7 +8,7 @@ import { showRun } from '../mocks/lab/show.ts';
 import { failureText, outputStream } from '../src/cli/messages.ts';
 import { AgentError } from '../src/model/failure.ts';
 import { ensureBundle } from './bundle.ts';
-import { kubeParts } from './rig.ts';
+import { kubeParts } from './api-server.ts';
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));

@@ -8,7 +8,7 @@ import { configMaps, namespaces, nodes } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
-import { startRig } from '../rig.ts';
+import { startRig } from '../api-server.ts';
 import { type Figure, forEach, pause, start, type Watched } from './process.ts';
 
 const nodeCount = 500;

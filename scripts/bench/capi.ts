@@ -22,12 +22,12 @@ import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { clusterObjects, controlPlaneObject, machineObjects } from '../../test/capi/cluster.ts';
 import { startManager } from '../../test/capi/managers.ts';
-import { deployedDefinitions } from '../../test/capi/rig.ts';
-import { customResourceDefinitions } from '../../test/kube/rig.ts';
+import { deployedDefinitions } from '../../test/capi/management.ts';
+import { customResourceDefinitions } from '../../test/kube/cluster-access.ts';
 import { bundlePath } from '../bundle.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
-import { startRig } from '../rig.ts';
+import { startRig } from '../api-server.ts';
 import {
   cpuSecondsOf,
   type Figure,

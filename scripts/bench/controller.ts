@@ -16,9 +16,9 @@ import { withoutPrefix } from '../../mocks/lab/start-cluster.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { approved, readRequest } from '../../src/cluster/csr/read-request.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
-import { clusterOf } from '../../test/kube/rig.ts';
+import { clusterOf } from '../../test/kube/cluster-access.ts';
 import { bundlePath } from '../bundle.ts';
-import { startRig } from '../rig.ts';
+import { startRig } from '../api-server.ts';
 import {
   type Figure,
   forEach,

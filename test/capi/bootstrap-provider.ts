@@ -4,8 +4,8 @@ import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
 import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
 import { runControllers } from '../../src/kube/manager.ts';
-import { clusterOf } from '../kube/rig.ts';
-import type { Management } from './rig.ts';
+import { clusterOf } from '../kube/cluster-access.ts';
+import type { Management } from './management.ts';
 
 /** The bootstrap provider in this process. */
 export interface BootstrapProvider extends AsyncDisposable {

@@ -16,8 +16,8 @@ import {
   controlPlaneObject,
   machineObjects,
 } from './cluster.ts';
-import { customResourceDefinitions } from '../kube/rig.ts';
-import { type CapiRig, deployedObjects } from './rig.ts';
+import { customResourceDefinitions } from '../kube/cluster-access.ts';
+import { type CapiRig, deployedObjects } from './management.ts';
 
 const run = promisify(execFile);
 const top = resolve(import.meta.dirname, '../..');

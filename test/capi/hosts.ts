@@ -9,7 +9,7 @@ import { textAt } from '../../src/kube/object.ts';
 import type { Stage } from '../../src/model/stage.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { Download } from '../../src/ports/inventory.ts';
-import type { CapiRig, Management } from './rig.ts';
+import type { CapiRig, Management } from './management.ts';
 
 /**
  * A host that boots with its data Secret, and makes its agent's requests with the agent's own

@@ -33,7 +33,7 @@ import {
   workerObjects,
 } from './cluster.ts';
 import type { ServerControl } from '../../mocks/kube/program.ts';
-import { customResourceDefinitions, hostClient, openDefinition } from '../kube/rig.ts';
+import { customResourceDefinitions, hostClient, openDefinition } from '../kube/cluster-access.ts';
 import {
   bootHost,
   bootNext,
@@ -44,7 +44,7 @@ import {
 } from './hosts.ts';
 import { type Manager, startManagers } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
-import { type CapiRig, type Management, startManagement } from './rig.ts';
+import { type CapiRig, type Management, startManagement } from './management.ts';
 
 /** The management cluster of the cluster, before it is moved to another. */
 let rig: CapiRig;

@@ -17,8 +17,8 @@ import {
 import { bootHost } from './hosts.ts';
 import { confine, type Manager, startManager } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
-import { customResourceDefinitions } from '../kube/rig.ts';
-import { type CapiRig, startCapi } from './rig.ts';
+import { customResourceDefinitions } from '../kube/cluster-access.ts';
+import { type CapiRig, startCapi } from './management.ts';
 
 const cluster = 'two';
 const place = { namespace: cluster };

@@ -8,8 +8,8 @@ import { leaseFailures } from '../../src/kube/lease.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { unusedPermissions } from '../kube/permissions.ts';
-import { clusterRoles } from '../kube/rig.ts';
-import { deployedObjects, type Management } from './rig.ts';
+import { clusterRoles } from '../kube/cluster-access.ts';
+import { deployedObjects, type Management } from './management.ts';
 
 /**
  * A provider of this project as a process from the sources, with only the rights of its own

@@ -10,7 +10,7 @@ import { configMaps, nodes, pods, secrets } from '../../src/kube/kinds.ts';
 import { partOf, textAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { type ImageFiles, type PodEnd, runContainers } from '../support/pod-containers.ts';
-import type { Management } from './rig.ts';
+import type { Management } from './management.ts';
 
 /** The node, with the runs of the release's installer. */
 export interface ManagementNode extends AsyncDisposable {

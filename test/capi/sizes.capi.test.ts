@@ -26,7 +26,7 @@ import { definitionsSuite } from './definitions-suite.ts';
 import { bootNext, joinNode, type ScriptedHost } from './hosts.ts';
 import { type Manager, startManagers } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
-import { type CapiRig, startCapi } from './rig.ts';
+import { type CapiRig, startCapi } from './management.ts';
 
 const cluster = 'shop';
 /** One master that bootstraps itself, and four that become five, spread over failure domains. */

@@ -16,8 +16,8 @@ import {
 import { bootNext, joinNode, type ScriptedHost } from './hosts.ts';
 import { type Manager, startManagers } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
-import { customResourceDefinitions } from '../kube/rig.ts';
-import { type CapiRig, startCapi } from './rig.ts';
+import { customResourceDefinitions } from '../kube/cluster-access.ts';
+import { type CapiRig, startCapi } from './management.ts';
 
 const cluster = 'upgraded';
 const place = { namespace: cluster };

@@ -3,7 +3,7 @@ import { agentBase } from '../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { imageRegistry, osImage, qemu } from '../../scripts/parts/scripted.ts';
-import { clusterParts } from '../../scripts/rig.ts';
+import { clusterParts } from '../../scripts/api-server.ts';
 import { linesOf } from './install/report-lines.ts';
 import { isAway, type SeenNode } from './nodes/pool-record.ts';
 import { back, held, killed, type RollOut, rollOutToGuests, waitsFor } from './nodes/roll-out.ts';

@@ -13,7 +13,7 @@ import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { buildAgentImage, openContainerStore, withImageRoot } from '../support/container-store.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { controllerName, controllerNamespace } from '../../src/cluster/controller.ts';
 import { deploy, putInstaller, putNode } from '../kube/new-cluster.ts';

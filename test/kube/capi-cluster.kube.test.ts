@@ -8,7 +8,7 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { ensureBundle } from '../../scripts/bundle.ts';
 import { ensurePart } from '../../scripts/parts/ensure.ts';
 import { kubectl } from '../../scripts/parts/kube/kubectl.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import {
   bootstrapConfigs,
   bootstrapConfigType,
@@ -19,9 +19,9 @@ import {
 } from '../../src/capi/api.ts';
 import type { KubeRef } from '../../src/ports/kube.ts';
 import { configSpec } from '../capi/cluster.ts';
-import { deployedDefinitions } from '../capi/rig.ts';
+import { deployedDefinitions } from '../capi/management.ts';
 import { followGuide } from '../guides/follow-guide.ts';
-import { openDefinition } from './rig.ts';
+import { openDefinition } from './cluster-access.ts';
 
 const metal3 = { group: 'infrastructure.cluster.x-k8s.io', version: 'v1beta1' };
 let rig: Rig;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
   configMaps,
@@ -12,7 +12,7 @@ import {
 import type { KubeSelection, KubeView } from '../../src/ports/kube.ts';
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { clusterOf, serviceAccountOf } from './rig.ts';
+import { clusterOf, serviceAccountOf } from './cluster-access.ts';
 
 const { signal } = new AbortController();
 

@@ -10,7 +10,7 @@ import {
   type InstallationSite,
   startInstallation,
 } from './installation-site.ts';
-import { clusterRoles } from './rig.ts';
+import { clusterRoles } from './cluster-access.ts';
 
 // The RBAC objects of assisted-installer-controller, as its own bootstrap host creates them: our
 // controller may watch little, and has no lease.

@@ -17,7 +17,7 @@ import {
 } from './installation-site.ts';
 import { deploy, putLeftWork } from './new-cluster.ts';
 import { unusedPermissions } from './permissions.ts';
-import { clusterRoles, hostClient } from './rig.ts';
+import { clusterRoles, hostClient } from './cluster-access.ts';
 
 let site: InstallationSite;
 beforeAll(async () => {

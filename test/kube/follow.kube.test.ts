@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiServer } from '../../mocks/kube/control-plane.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { nodes } from '../../src/kube/kinds.ts';
 import type { KubeView } from '../../src/ports/kube.ts';
-import { clusterOf, nodeOf } from './rig.ts';
+import { clusterOf, nodeOf } from './cluster-access.ts';
 
 /** Longer than any recovery; a failure reports how long it took. */
 const timeout = 600_000;

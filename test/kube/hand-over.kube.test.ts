@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { jobs, machineOSBuilds } from '../../src/kube/kinds.ts';
@@ -13,7 +13,7 @@ import { handOverConfig as config, handOverTo, key } from '../layering/hand-over
 import { buildNamed, final, rendered } from '../layering/hand-over-site.ts';
 import { osConfigObject } from '../layering/samples.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './rig.ts';
+import { clusterOf } from './cluster-access.ts';
 import {
   build,
   gateFacts,

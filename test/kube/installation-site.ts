@@ -7,7 +7,7 @@ import {
 } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import type { AuditedRequest, Kube as Rig } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { controllerName, controllerNamespace as namespace } from '../../src/cluster/controller.ts';
 import { readRequest } from '../../src/cluster/csr/read-request.ts';
@@ -32,7 +32,7 @@ import {
   putPools,
 } from './new-cluster.ts';
 import { askFor, bootstrapperBinding, type PivotedCluster, until } from './pivoted-cluster.ts';
-import { clusterOf, startProgram } from './rig.ts';
+import { clusterOf, startProgram } from './cluster-access.ts';
 
 // A whole installation with the program as its job starts it, on a real API server.
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { ensureBundle } from '../../scripts/bundle.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
@@ -27,7 +27,7 @@ import {
 import { followGuide } from '../guides/follow-guide.ts';
 import { masterOn } from '../layering/layered-pool.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf, serviceAccountOf } from './rig.ts';
+import { clusterOf, serviceAccountOf } from './cluster-access.ts';
 import { putSite } from './layered-masters.ts';
 
 let rig: Rig;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { checkManifests } from '../../src/capi/manifests.ts';
 import { ownNames } from '../../src/capi/api.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';

@@ -25,7 +25,7 @@ import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts'
 import { bothSite as site } from '../layering/both-pools.ts';
 import { operator } from '../layering/hand-over-site.ts';
 import { putEtcdMember } from './pivoted-cluster.ts';
-import { customResourceDefinitions, deployedKinds, openDefinition } from './rig.ts';
+import { customResourceDefinitions, deployedKinds, openDefinition } from './cluster-access.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 // Objects of a cluster near the end of its installation, on a real API server.

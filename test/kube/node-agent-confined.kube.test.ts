@@ -3,14 +3,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { KubeRefusal, openTransport, type Transport } from '../../mocks/kube/transport.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { clusterRoleBindings, namespaces, nodes, serviceAccounts } from '../../src/kube/kinds.ts';
 import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import { agentName } from '../../src/controllers/node/manifests.ts';
 import { deploy } from './new-cluster.ts';
 import { until } from './pivoted-cluster.ts';
-import { agentAccess, clusterRoles, nodeOf, serviceAccountOf, transportOf } from './rig.ts';
+import {
+  agentAccess,
+  clusterRoles,
+  nodeOf,
+  serviceAccountOf,
+  transportOf,
+} from './cluster-access.ts';
 
 const [own, other] = ['w0', 'm0'];
 const desired = { [nodeKeys.desiredImage]: 'evil', [nodeKeys.lastAppliedDrain]: 'drain-x' };

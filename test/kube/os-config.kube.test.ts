@@ -1,7 +1,7 @@
 import fc from '../support/properties.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { machineOSConfigs } from '../../src/kube/kinds.ts';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import { checkedOSConfig, machineOSConfigKind } from '../../src/layering/api/os-config.ts';

@@ -1,7 +1,7 @@
 import { objectIn } from '../../mocks/cluster/object-files.ts';
 import type { KubeClient } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
@@ -23,7 +23,7 @@ import { leaveRecord } from '../../src/steps/cluster/leave-record.ts';
 import { type FakeHost, fakeHost } from '../support/fake-host.ts';
 import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './rig.ts';
+import { clusterOf } from './cluster-access.ts';
 
 /** A bootstrap host without a service, with a known image. */
 export const withoutService = {

@@ -2,7 +2,7 @@
 // with its own account.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
@@ -27,7 +27,7 @@ import { imageOf } from '../support/os-samples.ts';
 import { deploy, putNode } from './new-cluster.ts';
 import { putEtcdMember, until } from './pivoted-cluster.ts';
 import { unusedPermissions } from './permissions.ts';
-import { agentAccess, clusterOf, serviceAccountOf, startProgram } from './rig.ts';
+import { agentAccess, clusterOf, serviceAccountOf, startProgram } from './cluster-access.ts';
 
 const masters = ['m0', 'm1', 'm2'];
 const controller = 'bootwright-node-controller';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { certificateSigningRequests } from '../../src/kube/kinds.ts';
 import { approved, type RequestPurpose } from '../../src/cluster/csr/read-request.ts';
 import { forgedBytes } from '../support/forged-bytes.ts';

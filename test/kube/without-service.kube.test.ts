@@ -20,7 +20,7 @@ import {
   until,
   withoutService,
 } from './pivoted-cluster.ts';
-import { startProgram, transportOf } from './rig.ts';
+import { startProgram, transportOf } from './cluster-access.ts';
 
 const namespace = 'assisted-installer';
 const account = 'assisted-installer-controller';

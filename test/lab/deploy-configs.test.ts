@@ -18,7 +18,7 @@ import { followEvents, startAgent } from '../../mocks/lab/agent.ts';
 import { startCluster, startUnreachable } from '../../mocks/lab/start-cluster.ts';
 import { startObjectStore } from '../../mocks/objects/server.ts';
 import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
-import { kubeParts } from '../../scripts/rig.ts';
+import { kubeParts } from '../../scripts/api-server.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { listen, openDoor, pair } from './network-site.ts';
 

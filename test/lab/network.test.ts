@@ -10,7 +10,7 @@ import { parseScenario } from '../../mocks/lab/scenario.ts';
 import type { LabSite } from '../../mocks/lab/lab-host.ts';
 import { userAgent } from '../../src/model/version.ts';
 import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
-import { kubeParts } from '../../scripts/rig.ts';
+import { kubeParts } from '../../scripts/api-server.ts';
 import { nearAddress, networkSite, proxyPassword } from './network-site.ts';
 
 const image = Buffer.from('an image '.repeat(100_000));

@@ -8,7 +8,7 @@ import {
 } from '../../../src/capi/api.ts';
 import { conditionOf, textAt } from '../../../src/kube/object.ts';
 import type { KubeKind, KubeObject } from '../../../src/ports/kube.ts';
-import type { Management } from '../rig.ts';
+import type { Management } from '../management.ts';
 
 /** The hosts of a Cluster's objects, in the form of a service's state that the lab shows. */
 export interface ClusterView {

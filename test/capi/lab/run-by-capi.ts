@@ -30,7 +30,7 @@ import {
 } from '../../../mocks/lab/start-cluster.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';
 import { capi } from '../../../scripts/parts/kube/capi.ts';
-import { clusterParts, kubeParts } from '../../../scripts/rig.ts';
+import { clusterParts, kubeParts } from '../../../scripts/api-server.ts';
 import { clusters, controlPlanes, type OpenShiftControlPlane } from '../../../src/capi/api.ts';
 import { machineName } from '../../../src/capi/control-plane/machines.ts';
 import { parseValidConfig } from '../../../src/ignition/parse.ts';
@@ -41,7 +41,7 @@ import { devMachines } from '../cluster.ts';
 import { liveIgnition } from '../hosts.ts';
 import { type Manager, startManagers } from '../managers.ts';
 import { startNode } from '../node.ts';
-import { type Management, startManagement } from '../rig.ts';
+import { type Management, startManagement } from '../management.ts';
 import { type ClusterView, clusterView } from './cluster-view.ts';
 import { applyCluster } from './install-folder.ts';
 

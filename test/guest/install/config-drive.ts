@@ -22,7 +22,7 @@ import {
   devClusters,
   machineObjects,
 } from '../../capi/cluster.ts';
-import { type Management, startManagement } from '../../capi/rig.ts';
+import { type Management, startManagement } from '../../capi/management.ts';
 import { startGuest } from '../rig/guest.ts';
 import { readOnBoot, unpackOsDisk, writeOnBoot } from '../rig/os-disk.ts';
 import { bootInstalled, type DiskBoot } from './first-boot.ts';

@@ -20,7 +20,7 @@ import {
 import { operatorNamespace } from '../../../src/layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { nodeAgentManifests } from '../../../src/controllers/node/manifests.ts';
-import { deployedKinds, serviceAccountOf } from '../../kube/rig.ts';
+import { deployedKinds, serviceAccountOf } from '../../kube/cluster-access.ts';
 
 /** The pool of the machines; no operator runs it. */
 export const pool = 'worker';

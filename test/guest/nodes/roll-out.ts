@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { bundlePath } from '../../../scripts/bundle.ts';
 import { osImage } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
-import { startRig } from '../../../scripts/rig.ts';
+import { startRig } from '../../../scripts/api-server.ts';
 import type { PoolProgress } from '../../../src/layering/roll-out/progress.ts';
 import { addLayer } from '../../installer/layered-image.ts';
 import { type GuestRegistry, startGuestRegistry } from '../install/guest-registry.ts';
@@ -26,7 +26,7 @@ import {
   putPool,
   setReady,
 } from './pool-objects.ts';
-import { agentAccess } from '../../kube/rig.ts';
+import { agentAccess } from '../../kube/cluster-access.ts';
 import { unpackOsDisk, writeOnBoot } from '../rig/os-disk.ts';
 import { putRpmOstree, rpmOstreeFiles } from '../rig/rpm-ostree.ts';
 import { type Moment, recordPool, type SeenNode } from './pool-record.ts';

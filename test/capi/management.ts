@@ -11,10 +11,10 @@ import type { Kube } from '../../mocks/kube/start.ts';
 import { ensurePart } from '../../scripts/parts/ensure.ts';
 import { capi } from '../../scripts/parts/kube/capi.ts';
 import { capi113 } from '../../scripts/parts/kube/capi-1.13.ts';
-import { startRig } from '../../scripts/rig.ts';
+import { startRig } from '../../scripts/api-server.ts';
 import { conditionOf, listAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
-import { clusterOf, clusterRoles, customResourceDefinitions } from '../kube/rig.ts';
+import { clusterOf, clusterRoles, customResourceDefinitions } from '../kube/cluster-access.ts';
 
 /** A management cluster with the real Cluster API core and infrastructure in memory. */
 export interface Management extends AsyncDisposable {
