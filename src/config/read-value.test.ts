@@ -114,6 +114,8 @@ describe('readValue', () => {
     ['registries.mirrors', '[{"source":"quay.io","mirrors":["https://m.example"]}]'],
     ['disk.hints', 'serial=S1'],
     ['disk.hints', 'minSizeGigabytes=0'],
+    ['hooks.minutes', '0'],
+    ['hooks.minutes', '1441'],
     ['s3.region', ''],
     ['s3.region', 'us_east'],
     ['s3.region', '-a'],

@@ -83,25 +83,14 @@ export function problemIn(key: SettingKey, value: unknown): Problem | undefined 
         ? urlProblem(key, value as string)
         : pathProblem(key, value as string);
     case 'secret':
-      if (key !== 'service.token') return undefined;
-      if (!/[^\t -~\u0080-\u00ff]/.test((value as Secret).reveal())) return undefined;
-      return {
-        what: 'the token has a line break, or another character that no HTTP header carries',
-        write: 'the token alone, in one line of ASCII',
-      };
-    case 'list': {
-      if (key === 'controller.serviceIps') return addressProblem(value as readonly string[]);
-      if (key !== 'disk.keep') return undefined;
-      const wrong = (value as readonly string[]).find((item) => savingOption(item) === undefined);
-      if (wrong === undefined) return undefined;
-      return {
-        what: `coreos-installer cannot keep ${quoted(wrong)}`,
-        write: 'labels of partitions, with * and ?, or numbers from 1: ["data*", "5", "5-7"]',
-      };
-    }
+      return key === 'service.token' ? tokenProblem((value as Secret).reveal()) : undefined;
+    case 'list':
+      return listProblem(key, value as readonly string[]);
     case 'argv':
       // coreos-installer refuses these arguments too, but only after the disk was emptied.
       return readWriterArgs(value as readonly string[]).mistake;
+    case 'count':
+      return key === 'hooks.minutes' ? hookLimitProblem(value as number) : undefined;
     case 'mirrors': {
       const what = mirrorProblem(value as readonly ImageMirrors[]);
       return what === undefined ? undefined : { what: shownText(what), write: mirrorsForm };
@@ -110,6 +99,29 @@ export function problemIn(key: SettingKey, value: unknown): Problem | undefined 
       return undefined;
   }
 }
+
+function listProblem(key: SettingKey, list: readonly string[]): Problem | undefined {
+  if (key === 'controller.serviceIps') return addressProblem(list);
+  if (key !== 'disk.keep') return undefined;
+  const wrong = list.find((item) => savingOption(item) === undefined);
+  if (wrong === undefined) return undefined;
+  return {
+    what: `coreos-installer cannot keep ${quoted(wrong)}`,
+    write: 'labels of partitions, with * and ?, or numbers from 1: ["data*", "5", "5-7"]',
+  };
+}
+
+/** A hook that runs for weeks is a host that hangs. */
+const hookLimitProblem = (limit: number): Problem | undefined =>
+  limit < 1 || limit > 24 * 60 ? { what: `${limit} minutes`, write: 'from 1 to 1440' } : undefined;
+
+const tokenProblem = (token: string): Problem | undefined =>
+  /[^\t -~\u0080-\u00ff]/.test(token)
+    ? {
+        what: 'the token has a line break, or another character that no HTTP header carries',
+        write: 'the token alone, in one line of ASCII',
+      }
+    : undefined;
 
 /** Host aliases of the controller: the API server refuses its Job for any other text. */
 function addressProblem(list: readonly string[]): Problem | undefined {

@@ -245,7 +245,7 @@ export const settingTable = {
     after: text(
       'executable on the host to run once the system is written, before the logs are sent and the host reboots; if it fails, so does the installation',
     ),
-    minutes: count('timeout of a hook, in minutes, at most 1440', 30),
+    minutes: count('timeout of a hook, in minutes, 1 to 1440', 30),
   },
   finish: {
     rebootDelayMinutes: {

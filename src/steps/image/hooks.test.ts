@@ -216,16 +216,12 @@ describe.each([
     });
   });
 
-  it.each([
-    [2, 2],
-    [0, 1],
-    [5000, 1440],
-  ])('fails the installation after its limit of %i min', async (given, effective) => {
+  it('fails the installation after its limit', async () => {
     const clock = fakeClock();
     const host = fakeHost({ clock }).on([hook]).hangs();
-    const limited = { ...config, hooks: { ...config.hooks, minutes: given } };
+    const limited = { ...config, hooks: { ...config.hooks, minutes: 2 } };
     const { failure } = await tryStep(hookStep, { config: limited, facts, host, clock });
     expect(failure).toMatchObject({ code: 'hook.timed-out' });
-    expect(clock.elapsed()).toBe(effective * 60_000);
+    expect(clock.elapsed()).toBe(2 * 60_000);
   });
 });

@@ -93,7 +93,7 @@ const hookStep = (hook: Hook) =>
     // Longer than any limit of hooks.minutes; that limit applies to the command.
     limit: hours(24) + minutes(5),
     explain: ({ hooks }: Config) =>
-      `${hooks[hook]}, at most ${limitOf(hooks)} min, with INSTALL_HOOK=${hook} in its environment`,
+      `${hooks[hook]}, at most ${hooks.minutes} min, with INSTALL_HOOK=${hook} in its environment`,
     preview: ({ hooks }: Config) => [[hooks[hook]]],
     run: (scope: StepScope<'host' | 'clock'>, facts: NeedValues<typeof needs>) =>
       runHook(hook, scope, facts),
@@ -115,9 +115,6 @@ export const runAfterHook = step({
   ...hookStep('after'),
 });
 
-const limitOf = ({ minutes: given }: Config['hooks']): number =>
-  Math.min(Math.max(given, 1), 24 * 60);
-
 /**
  * Runs a hook to its end. The log has the first and the last 64 KiB of its output; addresses are
  * shown without passwords.
@@ -134,7 +131,7 @@ async function runHook(
   const run = () =>
     host.exec([path], {
       signal,
-      limit: minutes(limitOf(config.hooks)),
+      limit: minutes(config.hooks.minutes),
       env: hookEnv(hook, config, facts),
       onLine: output.take,
     });
