@@ -197,24 +197,22 @@ async function addControllerManager(
 
 const limit = (): AbortSignal => AbortSignal.timeout(PROBE_LIMIT_MILLIS);
 
-/** Writes each key to a file of its name; a server reads `clientCas` again when it changes. */
+/** Writes the keys; a server reads `clientCas` again when it changes. */
 async function writeKeyFiles(folder: string, pki: Pki) {
   await mkdir(folder, { mode: 0o700, recursive: true });
-  const contents = {
-    ca: pki.ca.certificate,
-    caKey: pki.ca.key,
-    serving: pki.serving.certificate,
-    servingKey: pki.serving.key,
-    clientCas: clientCas(pki, true),
-    tokenKey: pki.tokens.privateKey,
-    tokenPublicKey: pki.tokens.publicKey,
+  const write = async (name: string, content: string): Promise<string> => {
+    await writeFile(join(folder, name), content, { mode: 0o600 });
+    return join(folder, name);
   };
-  const files = { ...contents };
-  for (const name of Object.keys(contents) as (keyof typeof contents)[]) {
-    files[name] = join(folder, name);
-    await writeFile(files[name], contents[name], { mode: 0o600 });
-  }
-  return files;
+  return {
+    ca: await write('ca.crt', pki.ca.certificate),
+    caKey: await write('ca.key', pki.ca.key),
+    clientCas: await write('client-ca-bundle.crt', clientCas(pki, true)),
+    serving: await write('serving.crt', pki.serving.certificate),
+    servingKey: await write('serving.key', pki.serving.key),
+    tokenKey: await write('tokens.key', pki.tokens.privateKey),
+    tokenPublicKey: await write('tokens.pub', pki.tokens.publicKey),
+  };
 }
 
 /** The store of the API servers. */

@@ -1,5 +1,6 @@
 import { type FileKind, ifPresent, readFileOf } from '../adapters/file-access.ts';
 import { codeOf, ownOrHost } from '../adapters/host-root.ts';
+import { AgentError } from '../model/failure.ts';
 import { readWriterArgs, type WriterUse } from '../settings/writer-args.ts';
 import { configFailure, raise, type Refuse, refusedBy } from './failures.ts';
 import { networkFolderOf } from './complete.ts';
@@ -63,8 +64,11 @@ export async function readSecretFiles(
     if (path === '' || given.has(key)) continue;
     const origin = given.get(file)?.origin ?? 'default';
     const text = await readHere(path, 'secret')
-      // Such a path is often the secret itself.
-      .catch((cause: unknown) => notRead(`the file of ${key}`, origin)(new Error(codeOf(cause))))
+      .catch((cause: unknown) => {
+        // Where no file is found, its path is often the secret itself.
+        const shown = cause instanceof AgentError ? cause : new Error(codeOf(cause));
+        return notRead(`the file of ${key}`, origin)(shown);
+      })
       .catch(refusedBy(refuse));
     if (text !== undefined)
       secrets.set(key, { value: readValue(key, text.toString()), origin: `file ${path}` });

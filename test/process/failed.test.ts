@@ -177,6 +177,6 @@ describe('the agent does not report Failed', () => {
     });
     expect(end).toMatchObject({ exitCode: 0, status: 'installing-in-progress' });
     expect(end.log.match(/log\.not-opened/g)).toHaveLength(2);
-    expect(end.log).toMatch(/status\.not-served.*EADDRINUSE|EADDRINUSE.*status\.not-served/);
+    expect(end.log).toMatch(/serve\.address-not-taken.*EADDRINUSE/);
   });
 });
