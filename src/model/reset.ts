@@ -6,7 +6,9 @@ export const resetCall = (clusterId = ''): string =>
   `"Reset Cluster" in its UI, or POST /api/assisted-install/v2/clusters/${clusterId || 'CLUSTER_ID'}/actions/reset`;
 
 const rerun = String.raw`run the same "podman run"(?: or "[^"]+")? line again`;
-const rerunAtEnd = new RegExp(`(?:[,;] )?(?:and |then )*${rerun}$`);
+const reinstall =
+  '(?:boot the live medium (?:again, which installs from the beginning|and install again)|install again)';
+const rerunAtEnd = new RegExp(`(?:[,;] )?(?:and |then |so )*(?:${rerun}|${reinstall})$`);
 const rerunInside = new RegExp(rerun, 'g');
 
 /**
