@@ -307,7 +307,7 @@ describe('proxies', () => {
     const proxies = { http: '', https: server.url, no: '' };
     const through = real({ connection: { ...impatient, proxies }, openLimit: seconds(600) });
     await expect(through.open('https://service.test/', { signal })).rejects.toMatchObject({
-      context: { fault: 'HEADERS_TIMEOUT', proxy: server.url },
+      context: { error: 'HEADERS_TIMEOUT', proxy: server.url },
     });
     expect(sockets.length).toBeGreaterThan(1);
   });
@@ -320,7 +320,7 @@ describe('proxies', () => {
       const error: unknown = await through.open(url, { signal }).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({
         code: 'web.unreachable',
-        context: { fault: 'ECONNREFUSED', proxy: 'http://127.0.0.1:1' },
+        context: { error: 'ECONNREFUSED', proxy: 'http://127.0.0.1:1' },
       });
       expect(JSON.stringify(error)).not.toContain('planted');
     }

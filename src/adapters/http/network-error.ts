@@ -15,7 +15,7 @@ export interface NetworkError {
   readonly code: string;
   readonly words: string;
   /** For the context of a failure: the code, and the proxy if one was used. */
-  readonly context: { readonly fault: string; readonly proxy?: string };
+  readonly context: { readonly error: string; readonly proxy?: string };
 }
 
 const passingCodes: ReadonlySet<string> = new Set([
@@ -74,7 +74,7 @@ export function networkErrorOf(error: unknown, proxy?: string): NetworkError {
     kind: kindOf(code, messageOf(error)),
     code,
     words: proxy === undefined ? said : `${said} (by the proxy ${proxy})`,
-    context: { fault: code, ...(proxy === undefined ? {} : { proxy }) },
+    context: { error: code, ...(proxy === undefined ? {} : { proxy }) },
   };
 }
 

@@ -66,12 +66,12 @@ export function errorOfAnswer(
 
 /** The error of a missing or incomplete answer. */
 export function errorOfSilence(what: string, server: string, error: unknown): ApiError {
-  const { kind, words, code: fault } = networkErrorOf(error);
+  const { kind, words, code } = networkErrorOf(error);
   const isUntrusted = kind === 'untrusted';
   const failure = kubeFailure(
     isUntrusted ? 'kube.untrusted' : 'kube.unreachable',
     `${server} cannot be reached: ${words === '' ? 'no answer' : words}`,
-    { context: { what, fault, ...(isUntrusted ? { untrusted: words } : {}) }, cause: error },
+    { context: { what, error: code, ...(isUntrusted ? { untrusted: words } : {}) }, cause: error },
   );
   return new ApiError(failure, { isUncertain: true, isAboutCredentials: isUntrusted });
 }
