@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hostReport } from '../../test/support/lab-report.ts';
-import { clusterSeed } from '../inventory/records.ts';
+import { clusterSeed, hostSeed } from '../inventory/records.ts';
 import { inventoryStore } from '../inventory/store.ts';
 import { differencesOf, reportOfHost, serviceLines, spared, unsaid } from './make-report.ts';
 import { HostSpec, Scenario } from './scenario.ts';
@@ -69,6 +69,37 @@ it('takes the time of a host that rebooted from the end of its agent', () => {
     events: [{ ...finished, run: 'r', at: 5000 }],
   };
   expect(reportOfHost(host, { host: () => undefined }, 0).seconds).toBe(5);
+});
+
+it('shows the wait of a host that the service failed, and of no host that it failed for another', () => {
+  const times = { at: 0, run: 'r', step: 's', waited: 0, limit: 1 };
+  const wait = { type: 'wait.updated', sentence: '2 masters are ready', status: '1 of 2' } as const;
+  const host = {
+    plan: { name: 'b1', role: 'bootstrap' as const },
+    hostId: 'h',
+    phase: '',
+    boots: 0,
+    steps: {},
+    events: [{ ...wait, ...times }],
+  };
+  const store = (statusInfo: string) => ({
+    host: () =>
+      hostSeed({
+        id: 'h',
+        hostname: 'b1',
+        clusterId: 'c',
+        infraEnvId: 'i',
+        role: 'master',
+        status: 'error',
+        statusInfo,
+      }),
+  });
+  expect(reportOfHost(host, store('it took longer'), 0)).toMatchObject({
+    overdue: 'it took longer',
+    wait: '2 masters are ready: 1 of 2',
+  });
+  const other = store('Host is part of a cluster that failed to install');
+  expect(reportOfHost(host, other, 0).overdue).toBeUndefined();
 });
 
 describe('an expected wait status', () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/engine/events.ts';
+import { isVictim } from '../../src/page/service.ts';
 import { gatheredText } from '../cluster/controller-pod.ts';
 import { finalOf } from '../cluster/layering/verify.ts';
 import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
@@ -32,7 +33,8 @@ export function reportOfHost(
   startedAt: number,
 ): HostReport {
   const end = endedAt ?? Date.now();
-  const { stage = '' } = store.host(hostId) ?? {};
+  const record = store.host(hostId);
+  const isOverdue = failure === undefined && record?.status === 'error' && !isVictim(record);
   const left = events.findLast(({ type }) => type === 'run.finished');
   const count = (type: RunEvent['type'], step?: string): number =>
     events.filter((event) => event.type === type && (!('step' in event) || event.step === step))
@@ -41,7 +43,7 @@ export function reportOfHost(
     name: plan.name,
     role: plan.role,
     outcome,
-    stage,
+    stage: record?.stage ?? '',
     boots,
     agentStarts: count('run.started'),
     seconds:
@@ -49,7 +51,15 @@ export function reportOfHost(
     writes: count('step.finished', 'image/write'),
     unknownCommands: [],
     failure,
+    overdue: isOverdue ? record.statusInfo : undefined,
+    wait: isOverdue ? openWaitIn(events) : undefined,
   };
+}
+
+/** The last wait in events, if no event ends it. */
+function openWaitIn(events: readonly RunEvent[]): string | undefined {
+  const last = events.findLast(({ type }) => type === 'wait.updated' || type === 'wait.finished');
+  return last?.type === 'wait.updated' ? `${last.sentence}: ${last.status}` : undefined;
 }
 
 /**

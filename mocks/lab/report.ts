@@ -63,6 +63,10 @@ export interface HostReport {
   /** Commands unknown to all stand-ins. */
   readonly unknownCommands: readonly string[];
   readonly failure?: FailureSummary | undefined;
+  /** Why the service failed the host, if its agent did not fail: the limit of a stage. */
+  readonly overdue?: string | undefined;
+  /** The wait that such a host did not end: its condition, and what was missing. */
+  readonly wait?: string | undefined;
   /** Path of the log of its last agent, as long as the files of the run are kept. */
   readonly log?: string | undefined;
   readonly secondAgent?: FailureSummary | undefined;

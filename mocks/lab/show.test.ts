@@ -72,12 +72,36 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     ],
   ],
   [
+    'a host that the service failed at a limit',
+    {
+      ...failed,
+      hosts: [
+        { ...host, outcome: 'rebooted', stage: 'Joined' },
+        {
+          ...host,
+          name: 'b1',
+          outcome: 'stopped',
+          stage: 'Waiting for bootkube',
+          overdue: 'stage Waiting for bootkube took longer than expected 1m0s',
+          wait: 'bootkube is done: bootkube.service is running',
+        },
+      ],
+    },
+    '/tmp/run',
+    [
+      'why: stage Waiting for bootkube took longer than expected 1m0s',
+      'waited until bootkube is done: bootkube.service is running',
+      'next: find the stage in docs/guides/when-it-hangs.md',
+    ],
+  ],
+  [
     'a failed operator',
     missed,
     '/tmp/run',
     [
       'made-up: all hosts are nodes, but the installation failed: console is degraded (after 9.0 s)',
       'operator console is degraded: no route',
+      'next: in a real cluster, oc describe clusteroperator console',
       'logs: scripts/bootwright logs read /tmp/run/controller-logs.tar.gz',
     ],
   ],

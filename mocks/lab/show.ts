@@ -123,7 +123,10 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
     `${scenario}: ${outcomeWords(report)} ${isMissed(report) ? `(${took})` : took}`,
     ...(isMissed(report)
       ? [
-          ...degradedOf(report).map((one) => `  operator ${operatorText(one)}: ${one.info}`),
+          ...degradedOf(report).flatMap((one) => [
+            `  operator ${operatorText(one)}: ${one.info}`,
+            `  next: in a real cluster, oc describe clusteroperator ${one.name}`,
+          ]),
           `  logs: ${logs.ofController}`,
         ]
       : []),
@@ -141,11 +144,14 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
   ].join('\n');
 }
 
-/** Hosts that failed by themselves come before those that they stopped. */
+/** Hosts that failed by themselves come before those that the service stopped for them. */
 const failedFirst = (hosts: readonly HostReport[]): readonly HostReport[] => [
-  ...hosts.filter(({ outcome }) => outcome === 'failed'),
-  ...hosts.filter(({ outcome }) => outcome !== 'failed'),
+  ...hosts.filter(isCause),
+  ...hosts.filter((host) => !isCause(host)),
 ];
+
+const isCause = ({ outcome, overdue }: HostReport): boolean =>
+  outcome === 'failed' || overdue !== undefined;
 
 /** A host that failed has its failure and its bundle; one that was stopped has only its log. */
 function hostLines(
@@ -162,12 +168,23 @@ function hostLines(
   const more = [
     ...(outcome === 'done' && system !== '' ? [`runs ${shortImage(system)}`] : []),
     ...(failure === undefined ? [] : failureLines(failure)),
+    ...overdueLines(host),
     ...(isVictim ? [`the cluster failed because of ${causes.join(', ')}`] : []),
     ...(logs === undefined ? [] : [`logs: ${ofHost(logs)}`]),
   ];
   return [
     `  ${name} (${role}) ${outcomeTexts[outcome]} after ${seconds.toFixed(1)} s, ${end}`,
     ...more.map((text) => `      ${text}`),
+  ];
+}
+
+/** A host that the service failed at a limit has no failure of its own, but perhaps a wait. */
+function overdueLines({ overdue, wait }: HostReport): readonly string[] {
+  if (overdue === undefined) return [];
+  return [
+    `why: ${overdue}`,
+    ...(wait === undefined ? [] : [`waited until ${wait}`]),
+    'next: find the stage in docs/guides/when-it-hangs.md',
   ];
 }
 
