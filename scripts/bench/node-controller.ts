@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { followed, type KnownObjects } from '../../src/adapters/kube/follow.ts';
 import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/kube/kinds.ts';
-import { poolControllers } from '../../src/controllers/pools/roll-out.ts';
+import { poolControllers } from '../../src/controllers/pools/controllers.ts';
 import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { minutes } from '../../src/model/duration.ts';
 import type { Kube, KubeObject, KubePatch, KubeRef, KubeSelection } from '../../src/ports/kube.ts';

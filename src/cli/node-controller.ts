@@ -1,5 +1,5 @@
 import { systemPorts } from '../adapters/clock.ts';
-import { poolControllers } from '../controllers/pools/roll-out.ts';
+import { poolControllers } from '../controllers/pools/controllers.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { runControllers } from '../kube/manager.ts';

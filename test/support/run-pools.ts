@@ -1,4 +1,4 @@
-import { poolControllers } from '../../src/controllers/pools/roll-out.ts';
+import { poolControllers } from '../../src/controllers/pools/controllers.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube } from '../../src/ports/kube.ts';
