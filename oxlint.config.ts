@@ -11,7 +11,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   os: ['model', 'lib'],
   layering: [
     ...['model', 'lib', 'ignition', 'ports', 'cluster/release.ts'],
-    ...['kinds', 'object'].map((file) => `kube/${file}.ts`),
+    ...['kinds', 'object', 'selector'].map((file) => `kube/${file}.ts`),
   ],
   ports: ['model'],
   engine: ['model', 'ports', 'lib'],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import { nodes } from './kinds.ts';
-import { patchOf, readAgain, selectorText } from './object.ts';
+import { patchOf, readAgain } from './object.ts';
 
 const live = new AbortController().signal;
 const ref = { kind: nodes, name: 'a' };
@@ -25,24 +25,4 @@ it('does not patch an object that has changed since it was read', async () => {
   await expect(kube.patch(ref, patch, live)).rejects.toMatchObject(refused);
   expect(patch.body).toMatchObject({ metadata: { uid: '1', labels: { a: 'b' } } });
   expect(kube.objectsOf(nodes)[0]?.metadata.labels).toBeUndefined();
-});
-
-it.each([
-  ['undefined', undefined, undefined],
-  ['an empty selector', {}, ''],
-  ['matchLabels', { matchLabels: { a: '', b: 'c' } }, 'a=,b=c'],
-  [
-    'matchExpressions',
-    {
-      matchExpressions: [
-        { key: 'a', operator: 'In', values: ['x', 'y'] },
-        { key: 'b', operator: 'NotIn', values: ['z'] },
-        { key: 'c', operator: 'Exists' },
-        { key: 'd', operator: 'DoesNotExist' },
-      ],
-    },
-    'a in (x,y),b notin (z),c,!d',
-  ],
-])('formats a label selector as a query parameter: %s', (_, selector, text) => {
-  expect(selectorText(selector)).toBe(text);
 });

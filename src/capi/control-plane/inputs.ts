@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { asAgentError } from '../../engine/failures.ts';
 import { secrets } from '../../kube/kinds.ts';
-import { selectorText } from '../../kube/object.ts';
+import { selectorText } from '../../kube/selector.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { capiNames, type ControlPlaneSpec, type OpenShiftControlPlane, ownNames } from '../api.ts';

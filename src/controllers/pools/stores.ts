@@ -7,7 +7,8 @@ import {
   nodes as nodeKind,
   pods as podKind,
 } from '../../kube/kinds.ts';
-import { listAt, partOf, textAt, selectorText } from '../../kube/object.ts';
+import { listAt, partOf, textAt } from '../../kube/object.ts';
+import { selectorText } from '../../kube/selector.ts';
 import type { PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import {

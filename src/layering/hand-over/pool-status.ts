@@ -1,12 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import {
-  annotationOf,
-  conditionOf,
-  partOf,
-  textAt,
-  isSelectedBy,
-  selectorText,
-} from '../../kube/object.ts';
+import { annotationOf, conditionOf, partOf, textAt } from '../../kube/object.ts';
+import { isSelectedBy, selectorText } from '../../kube/selector.ts';
 import { nodeKeys } from '../api/node-keys.ts';
 import { isPaused } from '../api/machine-config-pool.ts';
 import { buildConditions } from '../api/os-build.ts';

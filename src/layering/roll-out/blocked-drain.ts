@@ -1,12 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import {
-  annotationOf,
-  countAt,
-  partOf,
-  textAt,
-  ownersOf,
-  isSelectedBy,
-} from '../../kube/object.ts';
+import { annotationOf, countAt, ownersOf, partOf, textAt } from '../../kube/object.ts';
+import { isSelectedBy } from '../../kube/selector.ts';
 import { nodeKeys } from '../api/node-keys.ts';
 
 /** The unanswered request of a node, `drain-CONFIG` or `uncordon-CONFIG`; empty without one. */
