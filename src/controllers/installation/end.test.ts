@@ -5,7 +5,7 @@ import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { tryInstallationStep } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { clusterVersions, events, nodes } from '../../kube/kinds.ts';
-import { cloudTaint } from '../../cluster/node.ts';
+import { cloudTaint } from '../../cluster/cloud-taint.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { waitForCluster, waitForService } from './end.ts';

@@ -6,7 +6,7 @@ import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { nodes, pods } from '../../kube/kinds.ts';
-import { cloudTaint } from '../../cluster/node.ts';
+import { cloudTaint } from '../../cluster/cloud-taint.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InstallingHost } from '../../ports/inventory.ts';

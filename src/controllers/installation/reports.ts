@@ -1,7 +1,8 @@
 import { hostIndexOf, hostOf } from '../../cluster/host-index.ts';
 import { nodes as nodeKind, pods } from '../../kube/kinds.ts';
 import { addressesAsking } from '../../cluster/mcs-log.ts';
-import { internalAddresses, readinessOf, untaintPatch } from '../../cluster/node.ts';
+import { untaintPatch } from '../../cluster/cloud-taint.ts';
+import { internalAddresses, readinessOf } from '../../cluster/node.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';

@@ -6,13 +6,13 @@ import {
 } from '../../cluster/install-config.ts';
 import { nodes } from '../../kube/kinds.ts';
 import {
-  readinessOf,
   clusterHasCredentials,
   mayNeedUntaint,
   removesCloudTaint,
   serviceHasCredentials,
   untaintPatch,
-} from '../../cluster/node.ts';
+} from '../../cluster/cloud-taint.ts';
+import { readinessOf } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryCluster } from '../../ports/inventory.ts';
