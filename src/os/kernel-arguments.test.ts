@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   areInForce,
   changedArguments,
-  isChanged,
+  isApplied,
   readBootEntry,
   readImageArguments,
   splitArguments,
@@ -76,7 +76,7 @@ describe('kernel arguments', () => {
     const append = all === present ? [] : change.append.map((one) => `--append=${one}`);
     expect(changeKargs(present, [...words, ...append])).toEqual({ list: list(after) });
     // An `x` of another source remains, so the change does not count as made.
-    if (!change.remove.includes('x') || everywhere) expect(isChanged(all, change)).toBe(true);
+    if (!change.remove.includes('x') || everywhere) expect(isApplied(all, change)).toBe(true);
   });
 
   it.each([
@@ -89,7 +89,7 @@ describe('kernel arguments', () => {
     ['hugepagesz=2M, hugepages=16', 'hugepagesz=2M', 'hugepagesz=1G'],
   ])('%s have not yet changed from %s to %s', (present, remove, append) => {
     const change = { append: list(append), remove: list(remove) };
-    expect(isChanged(list(present), change)).toBe(false);
+    expect(isApplied(list(present), change)).toBe(false);
   });
 
   it('are in force after GRUB has moved their quotes', () => {

@@ -49,7 +49,7 @@ export function changedArguments(
   change: KernelArgumentChange,
 ): { readonly gone: readonly string[]; readonly all: readonly string[] } {
   const { append, remove, everywhere = false } = change;
-  if (everywhere && isChanged(present, change)) return { gone: [], all: present };
+  if (everywhere && isApplied(present, change)) return { gone: [], all: present };
   const asked = everywhere ? present.filter((argument) => remove.includes(argument)) : remove;
   const gone = without(asked, without(asked, present));
   return { gone, all: [...without(present, gone), ...append] };
@@ -76,7 +76,7 @@ const bare = (argument = ''): string => argument.replaceAll('"', '');
  * Whether a change was made already, as far as the arguments show: the appended ones are in force,
  * the removed ones are absent.
  */
-export function isChanged(
+export function isApplied(
   present: readonly string[],
   { append, remove }: KernelArgumentChange,
 ): boolean {

@@ -1,6 +1,6 @@
 import {
   changedArguments,
-  isChanged,
+  isApplied,
   isSameList,
   type KernelArgumentChange,
 } from '../../os/kernel-arguments.ts';
@@ -123,6 +123,6 @@ export const hasArguments = (change: NodeChange): boolean => {
   const { kernelArguments } = change.host;
   const staged = change.marker?.arguments;
   return staged === undefined
-    ? isChanged(kernelArguments, argumentChange(change))
+    ? isApplied(kernelArguments, argumentChange(change))
     : isSameList(ownArguments(change, kernelArguments), staged);
 };

@@ -49,13 +49,13 @@ export async function readHostSnapshot(
 ): Promise<HostSnapshot> {
   const os = await readHost(at);
   const bootId = await readBootId(at.host, at.signal);
-  const hasArguments = configs.some((one) => one.kernelArguments.length > 0);
+  const areConfigured = configs.some((one) => one.kernelArguments.length > 0);
   const isBack = marker?.phase === 'rebooting' && marker.bootId !== bootId;
   return {
     bootId,
     os,
     // As they were set, or as the kernel shows them if that is unknown.
-    kernelArguments: hasArguments
+    kernelArguments: areConfigured
       ? ((await readArguments(at, os)) ?? argumentsIn(os.commandLine))
       : [],
     ...(await readConfigured(at, configs)),

@@ -3,7 +3,7 @@ import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { decideApply } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
-import { asksForChange, isChanged } from '../../os/kernel-arguments.ts';
+import { asksForChange, isApplied } from '../../os/kernel-arguments.ts';
 import {
   digestInList,
   goArchitecture,
@@ -57,7 +57,7 @@ async function planFor(
   if (!asksForChange(kernelArguments)) return { kind: 'nothing' };
   const of = decision === 'booted' ? 'booted' : 'next';
   const present = await readArguments(scope, snapshot, of);
-  const isAsWanted = present !== undefined && isChanged(present, kernelArguments);
+  const isAsWanted = present !== undefined && isApplied(present, kernelArguments);
   return { kind: isAsWanted ? 'nothing' : 'keep' };
 }
 
