@@ -78,7 +78,7 @@ const billOfMaterials = cyclonedxEsbuildPlugin({
   logLevel: 'silent',
 });
 
-/** What packages of CommonJS ask for at run time are Node's own modules; the rest is bundled. */
+/** Packages of CommonJS require only modules of Node at run time; the rest is bundled. */
 const requireForPackages = 'const require = (name) => process.getBuiltinModule(name);';
 
 const revision = revisionOf(top);
@@ -111,7 +111,7 @@ for (const { path, contents } of outputFiles) writeFileSync(path, contents);
 chmodSync(`${dist}/bootwright.mjs`, 0o755);
 writeFileSync(`${dist}/${revisionFile}`, revision);
 const current = new Set([sbom, revisionFile, ...outputFiles.map(({ path }) => basename(path))]);
-// What an earlier build left; folders are of others, such as that of the releases.
+// Removes the files of an earlier build; folders are of others, such as that of the releases.
 for (const entry of readdirSync(dist, { withFileTypes: true }))
   if (entry.isFile() && !current.has(entry.name)) rmSync(`${dist}/${entry.name}`);
 // Written last: its age shows whether a build is complete and current.

@@ -28,7 +28,7 @@ the version is set already, makes the files again: the same, at the same commit 
   --platform LIST  linux/amd64,linux/arm64 unless given; ppc64le and s390x are not tested
 `;
 
-/** What an image may have packed, for each architecture. */
+/** The most bytes of a compressed image, for each architecture. */
 const mostPackedBytes = 60e6;
 
 const at = (path: string): string => join(top, path);

@@ -9,7 +9,7 @@ export const MISSED_NOTES: readonly string[] = [
   'the API server of the lab has ended with the run: the command is for a real cluster',
 ];
 
-/** What the statuses of an operator at the service mean, as its ClusterOperator says it. */
+/** The statuses of an operator at the service, in the words of its ClusterOperator. */
 const operatorWords: Readonly<Record<string, string>> = { failed: 'degraded', '': 'not reported' };
 
 /** An operator with its status; the service has the ClusterVersion as the operator `cvo`. */

@@ -72,7 +72,7 @@ export const HostExpectation = z.strictObject({
 });
 export type HostExpectation = z.infer<typeof HostExpectation>;
 
-/** What one sees of an installation that fails, as in docs/guides/when-it-hangs.md. */
+/** Symptoms of an installation that fails, as in docs/guides/when-it-hangs.md. */
 export const symptoms = [
   'at once, the disk',
   'at once, the input',

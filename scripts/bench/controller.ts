@@ -56,7 +56,7 @@ function hostOf(index: number): HostRecord {
   });
 }
 
-/** What the controller of a large cluster needs, and how soon it acts. */
+/** Measures the time and memory of the controller in a large cluster, and how soon it acts. */
 export async function measureController(): Promise<readonly Figure[]> {
   await using stage = await openControllerStage();
   const { rig, service } = stage;

@@ -27,7 +27,7 @@ interface Work {
   readonly peakMiB: number;
 }
 
-/** What the controller of pools needs in a large cluster. */
+/** Measures the time and memory of the controller of pools in a large cluster. */
 export async function measureNodeController(): Promise<readonly Figure[]> {
   const [small, large] = [await workOf(1000), await workOf(5000)];
   const with1000 = `with 1000 nodes in ${poolCount} pools, ${draining} of which drain`;

@@ -99,7 +99,7 @@ export const pause = (duration: number): Promise<void> => setTimeout(duration);
 
 type Unit = 's' | 'MiB' | 'requests per minute' | 'lists';
 
-/** What Bootwright needs, perhaps against a baseline that was measured in the same run. */
+/** A measured value, perhaps against a baseline of the same run. */
 export type Figure = readonly [
   name: string,
   unit: Unit,

@@ -30,7 +30,7 @@ function write(path: string, content: string | Buffer, mode = 0o644): void {
   chmodSync(join(out, path), mode);
 }
 
-/** What was taken of the base, by its path there. */
+/** Files that are taken from the base, by their path there. */
 const taken = new Set<string>();
 
 /**

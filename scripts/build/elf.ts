@@ -1,4 +1,4 @@
-/** What a program or a library of Linux asks for when it is started (elf(5), 64 bits). */
+/** The loader and libraries of a program or a library of Linux (elf(5), 64 bits). */
 export interface Needs {
   /** The path of the loader; none for a library. */
   readonly loader: string | undefined;

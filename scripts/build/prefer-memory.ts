@@ -1,6 +1,6 @@
 const [, , command] = process.argv;
 
-/** What the job of the controller always sets; it names no command. */
+/** The variable that the job of the controller always sets; the job names no command. */
 const variable = /^(?:MYAPP_CONTROLLERCONFIG_)?OPENSHIFT_VERSION$/;
 
 const isController =

@@ -1,7 +1,7 @@
 import { execFileSync, type StdioOptions } from 'node:child_process';
 
 /**
- * What the program is made of in a tree; other files of it, such as an archive that was written
+ * Files of a tree that the program is made of. Other files, such as an archive that was written
  * there, do not change it.
  */
 const inputs = [

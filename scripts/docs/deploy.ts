@@ -96,12 +96,12 @@ function named(
 const fileNameOf = (kind: string): string =>
   kind.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 
-/** What clusterctl reads of a release beside the files that are written by hand. */
+/** Files of a release for clusterctl, without those that are written by hand. */
 export const capiFiles = (): Readonly<Record<string, string>> => ({
   'deploy/capi/metadata.yaml': `# This file is written by \`npm run docs\`.\n${stringify(metadata())}`,
 });
 
-/** Which contract a release has (clusterctl, provider contract). */
+/** The contract of each release (clusterctl, provider contract). */
 function metadata(): object {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return {

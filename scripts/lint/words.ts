@@ -20,7 +20,7 @@ export interface WordFinding {
   readonly line: number;
   readonly word: string;
   readonly write: string;
-  /** What the word was found in. */
+  /** The line or name that has the word. */
   readonly text: string;
 }
 

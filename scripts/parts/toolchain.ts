@@ -61,7 +61,7 @@ interface Run {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** What is thrown away at the end of a build. */
+/** The folder that is removed at the end of a build. */
 const scratchOf = ({ folder }: BuildSite): string => `${folder}.scratch`;
 
 async function runToolchain(

@@ -18,7 +18,7 @@ export interface Suite {
   readonly tests?: VitestProject;
 }
 
-/** What a suite is to vitest. */
+/** A suite as a project of vitest. */
 export interface VitestProject {
   readonly include: readonly string[];
   readonly setupFiles?: readonly string[];

@@ -20,7 +20,7 @@ interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** What failed, with the beginning of the reason. */
+  /** Names of failed tests, each with the beginning of the reason. */
   readonly failures: readonly string[];
 }
 

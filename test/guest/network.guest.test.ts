@@ -46,7 +46,7 @@ beforeAll(async () => {
   // A guest has one processor, and two guests at once keep two processors busy.
   await Promise.all([
     (async () => {
-      // What differs from the installation by a medium has happened by then.
+      // All that differs from the installation by a medium has happened by then.
       const until = /"type":"step.started","step":"image\/write"/;
       master = await installFromNetwork(site, 'grub', { until });
       networkWorker = await installFromNetwork(site, 'ipxe', { until });

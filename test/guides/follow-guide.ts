@@ -14,13 +14,13 @@ const top = join(import.meta.dirname, '../..');
 /** Where the guides are. */
 export const guidesFolder = join(top, 'docs/guides');
 
-/** What a reader has, and where. */
+/** The files and names of a reader, and the shell. */
 interface Scene {
   /** Files beside the guide's own, by name. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   /** The suite that the blocks name; by default, blocks without a suite are run. */
   readonly suite?: string;
-  /** What a reader has in the place of names and addresses of the guide. */
+  /** The reader's names and addresses, by those of the guide. */
   readonly instead?: Readonly<Record<string, string>>;
   /** The command to which a block is given as its last word. */
   readonly shell?: readonly string[];
@@ -67,7 +67,7 @@ export async function followGuide(
 }
 
 /**
- * What a page only shows, for a test that uses it otherwise: the command, or the block without
+ * A part that a page only shows, for a test that uses it otherwise: the command, or the block without
  * commands, that is this text or alone begins so. `blocks.test.ts` finds the calls by their words.
  * @param page its path from the top of the tree
  * @throws RangeError where none does, or several do

@@ -10,7 +10,7 @@ export interface Block {
   readonly language: string;
   /** Line of the guide on which it begins. */
   readonly line: number;
-  /** What commands end with. */
+  /** The exit code of the commands. */
   readonly exitCode: number;
   /** Where a file is written. */
   readonly path: string;
@@ -58,7 +58,7 @@ export const commandsIn = (text: string): readonly string[] =>
     )
     .filter(Boolean);
 
-/** What a page only shows: each command of its shells, and every other block whole. */
+/** The parts that a page only shows: each command of its shells, and every other block whole. */
 export const shownIn = (markdown: string): readonly Pick<Block, 'text' | 'line'>[] =>
   blocksOf(markdown)
     .filter(({ kind }) => kind === 'shown')

@@ -23,7 +23,7 @@ import { forgedBytes } from '../support/forged-bytes.ts';
 export interface ForgedReader {
   readonly right: readonly [Buffer, ...Buffer[]];
   readonly read: (input: Buffer) => unknown;
-  /** What a forged input is put into before it is read. */
+  /** Wraps a forged input before it is read. */
   readonly wrap?: (input: Buffer) => Buffer;
   /** It throws plain errors, of which its caller makes one with a code. */
   readonly throwsErrors?: true;

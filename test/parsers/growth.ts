@@ -1,7 +1,7 @@
 /** Sizes in characters; a time that grows as the text does doubles with each. */
 const sizes = [10_000, 20_000, 40_000] as const;
 
-/** What takes less than this is too quick to be measured, and to harm. */
+/** A shorter time is too short to be measured, and to harm. */
 const negligibleMillis = 100;
 
 /** A text of that size, of one shape at every size. */
@@ -21,7 +21,7 @@ export function growthViolation(
 ): string | undefined {
   const quickestOf = (runs: number, text: string): number =>
     Math.min(...Array.from({ length: runs }, () => measure(work, text)));
-  // What never ends at a large size is found at a small one.
+  // A small text first: a reader that never ends with a large one is slow with it too.
   const atStart = measure(work, textOf(1000));
   if (atStart > 500) return `${Math.round(atStart)} ms for 1000 characters`;
   const large = measure(work, textOf(sizes[2]));

@@ -64,7 +64,7 @@ export function has({ currentConfig, currentImage }: NodeState, target: Target):
   return current !== undefined && isSameTarget(current, target);
 }
 
-/** Those annotations whose value on the node differs. */
+/** The annotations whose value on the node differs. */
 export const changedAnnotations = (before: NodeState, after: Annotations): Annotations =>
   Object.fromEntries(
     Object.entries(after).filter(

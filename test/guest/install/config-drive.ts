@@ -39,13 +39,13 @@ export interface ConfigDriveInstall {
   readonly events: readonly RunEvent[];
   /** The config of the host in the management cluster, once the host has left. */
   readonly config: KubeObject;
-  /** What the provider warned of. */
+  /** The warnings of the provider. */
   readonly warnings: readonly string[];
   /** The first boot of what was installed. */
   readonly boot: DiskBoot;
 }
 
-/** What Metal3 knows the host by, and writes into its metadata. */
+/** The id by which Metal3 knows the host, and which it writes into its metadata. */
 export const metadataUuid = '7b1d1f0e-3c86-4a52-9d0b-2a7e5e6f4c11';
 
 const cluster = 'metal';
@@ -119,7 +119,7 @@ async function createMachine(
     ...machineObjects({ cluster, name: machine }, specOf(image)).map(asMaster),
   ])
     await rig.apply(object);
-  // What core reads of a Metal3Cluster in the same way; the machine is made by the test.
+  // core reads a Metal3Cluster in the same way; the machine is made by the test.
   const infrastructure = { kind: devClusters, ...place, name: cluster };
   await rig.client.mergeStatus(infrastructure, { initialization: { provisioned: true } });
   const config = await rig.found({ kind: bootstrapConfigs, ...place }, (one) =>
@@ -166,7 +166,7 @@ exec /etc/lab/run-agent /usr/bin/installer "$@"
 `;
 
 /**
- * What Lab CoreOS lacks beside CoreOS: podman, and a wait for the network. Its /usr is read-only.
+ * The parts of CoreOS that Lab CoreOS lacks: podman, and a wait for the network. Its /usr is read-only.
  */
 const labConfig = {
   ignition: { version: '3.2.0' },

@@ -38,7 +38,7 @@ const textFile = (path: string, text: string): object => ({
 });
 
 /**
- * What the Machine Config Server has for a role: files, a user, units, and the MachineConfig they
+ * The config of the Machine Config Server for a role: files, a user, units, and the MachineConfig they
  * are from. A job disk is looked for at each start, as in the live system.
  */
 export const machineConfig = (finalOs?: FinalOs): object => ({
@@ -60,7 +60,7 @@ export const machineConfig = (finalOs?: FinalOs): object => ({
   },
 });
 
-/** What the inventory service has for one host: its name, and where the rest is. */
+/** The Ignition of the inventory service for one host: its name, and where the rest is. */
 export const pointerConfig = ({
   hostname,
   source,
@@ -113,8 +113,7 @@ function jobUnit(): string {
 }
 
 /**
- * What brings to an installed host, by Ignition, what the live system has to run a job with an
- * agent.
+ * Files and units by which an installed host runs a job with an agent, as the live system does.
  */
 export const jobRunner = {
   directories: [{ path: '/etc/pki' }],

@@ -18,7 +18,7 @@ export interface JobAccount {
   readonly runs: readonly RunAccount[];
   /** The messages that the journal has under the agent's tag. */
   readonly journal: string;
-  /** What systemd has of a shutdown that is scheduled. */
+  /** The scheduled shutdown, as systemd has it. */
   readonly shutdown: string;
   /** Output of `efibootmgr -v`; empty without UEFI. */
   readonly firmware: string;

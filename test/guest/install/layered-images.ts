@@ -16,13 +16,13 @@ import { gateway } from './outside.ts';
 
 /** The operating systems of the masters, in a registry that guests reach. */
 export interface LayeredImages extends AsyncDisposable {
-  /** What the cluster wants on its nodes; Lab CoreOS calls its layer `final`. */
+  /** The image that the cluster wants on its nodes; Lab CoreOS calls its layer `final`. */
   readonly final: LayeredImage;
-  /** What a node is moved to; its layer is `second`. */
+  /** The image that a node changes to; its layer is `second`. */
   readonly second: LayeredImage;
   /** The second one under another name, for a host that is installed into its running root. */
   readonly other: LayeredImage;
-  /** What no host can get whole. */
+  /** An image that no host can pull whole. */
   readonly failing: FailingImages;
   /**
    * Bash that lets a host pull: its pull secret, and registries without TLS, which no word of the

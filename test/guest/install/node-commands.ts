@@ -4,7 +4,7 @@ import type { DiskBoot } from './first-boot.ts';
 import { putRpmOstree, rpmOstreeFiles } from '../rig/rpm-ostree.ts';
 import type { FailingImages, LayeredImages } from './layered-images.ts';
 
-/** What the commands that change a node print with `--format json`. */
+/** The output of the commands that change a node, with `--format json`. */
 type PrintedStatus = OsSnapshot['status'] &
   Pick<OsSnapshot, 'driver'> & { readonly kernelArguments: readonly string[] };
 
@@ -25,11 +25,11 @@ interface NodeAccount {
   /** Images that ostree keeps, each time that they were looked at. */
   readonly images: readonly (readonly string[])[];
   /**
-   * What the node is to boot, each time that it was looked at: the entries of the boot loader and
+   * The next boot of the node, at each check: the entries of the boot loader and
    * the origins.
    */
   readonly next: readonly string[];
-  /** What the daemon would find recorded as its image. */
+  /** The image that the daemon would find in its record. */
   readonly record: string | undefined;
 }
 

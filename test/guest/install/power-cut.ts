@@ -100,7 +100,7 @@ async function losingService(
 const mebibyte = 1024 * 1024;
 const pollEveryMillis = 200;
 
-/** What a BIOS and the kernel find at the beginning of a disk of a guest. */
+/** The beginning of a guest's disk, as a BIOS and the kernel read it. */
 interface DiskHead {
   /** Whether there is code that a BIOS would start. */
   readonly hasBootCode: boolean;

@@ -11,7 +11,7 @@ import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { createFolderDisk } from '../rig/disks.ts';
 
-/** What every guest needs. */
+/** The parts that every guest needs. */
 export interface PreparedGuests {
   /** For disks and logs. */
   readonly folder: string;

@@ -8,8 +8,8 @@ export const linesOf = (report: string, fact: string): readonly string[] =>
     .map((line) => line.slice(`LABCOREOS ${fact}: `.length));
 
 /**
- * What the agent had to try again or warned of while it dealt with operating systems. A command
- * that the real ostree refused is among it.
+ * The retries and warnings of the agent about operating systems. A command that the real ostree
+ * refused is among them.
  */
 export const errorsIn = (events: readonly RunEvent[]): readonly RunEvent[] =>
   events

@@ -28,7 +28,7 @@ export interface UefiInstall {
    * The first boot, of the image that the cluster wants; then the node is moved to the second one.
    */
   readonly boot: DiskBoot;
-  /** What guests had pulled of the image until then, and of the second one. */
+  /** The bytes that guests had pulled of the image until then, and of the second one. */
   readonly pulled: readonly number[];
   /** The boot of the second image; then the node is taken back. */
   readonly moved: DiskBoot;

@@ -146,7 +146,7 @@ async function startInstalled(run: GuestRun): Promise<void> {
 
 // The report of an installed system at its first boot.
 
-/** What has to stand in the report. */
+/** The content that the report must have. */
 interface Expected {
   readonly hostname: string;
   /** The line of the unit that came with the Ignition. */
@@ -166,7 +166,7 @@ export function startsIn(report: string): number | undefined {
 export const originIn = (report: string): string | undefined =>
   valueOf(report, 'origin')?.replace(/^ostree-[a-z-]+:/, '');
 
-/** What in the report of a first start is not as it should be. */
+/** The differences between the report of a first start and the expected one. */
 export function doubtsAbout(report: string, { hostname, proof }: Expected): readonly string[] {
   const name = valueOf(report, 'hostname') ?? 'nothing';
   const commandLine = valueOf(report, 'cmdline') ?? '';

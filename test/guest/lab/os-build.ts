@@ -56,7 +56,7 @@ export interface OsBuild extends AsyncDisposable {
   readonly doing: () => string;
   /** The image, once it is pushed. */
   readonly image: () => LayeredImage | undefined;
-  /** What the cluster wants on its nodes, once the image is pushed. */
+  /** The image that the cluster wants on its nodes, once it is pushed. */
   readonly finalOs: () => FinalOs | undefined;
   /** Why the build failed. */
   readonly failure: () => AgentFailure | undefined;

@@ -25,7 +25,7 @@ export interface Watching {
   /** Called once the machine is on; its result is called at the end of the live system. */
   readonly onLive?: (guest: Guest) => () => void;
   readonly signal?: AbortSignal;
-  /** What the machine starts from in place of the network. */
+  /** The medium from which the machine starts in place of the network. */
   readonly medium?: string;
   /** Ports of the machine that this one reaches. */
   readonly hostForwards?: readonly HostForward[];
@@ -33,7 +33,7 @@ export interface Watching {
   readonly until?: RegExp;
 }
 
-/** What became of a machine until its end. */
+/** The end of a machine: its disk and the events of its agent. */
 export interface NetworkInstall {
   /** The disk that it has written. */
   readonly target: string;
@@ -41,7 +41,7 @@ export interface NetworkInstall {
    * Firmware, kernel, Ignition, and the journal of the live system where it is sent to the console.
    */
   readonly console: string;
-  /** What the agent has emitted: the live system sends it to the second serial port. */
+  /** The events of the agent: the live system sends it to the second serial port. */
   readonly events: readonly RunEvent[];
 }
 

@@ -49,7 +49,7 @@ export interface NetworkSite extends AsyncDisposable {
   readonly web: MockServer;
   /** The digest of the image, which the files of `deploy` have as zeros. */
   readonly imageSha256: string;
-  /** What the Ignition of a worker points to. */
+  /** The server that the Ignition of a worker points to. */
   readonly machineConfigServer: MockServer;
 }
 

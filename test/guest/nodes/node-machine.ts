@@ -10,7 +10,7 @@ export interface Kubelet {
   readonly isReady: (name: string, isReady: boolean) => Promise<void>;
 }
 
-/** What makes a machine whose system runs the agent of its node. */
+/** The properties of a machine whose system runs the agent of its node. */
 export interface NodeShape {
   readonly name: string;
   /** A disk of createNodeDisks. */

@@ -20,7 +20,7 @@ export interface SeenNode {
 /** All nodes that there are, after one of them has changed. */
 export type Moment = readonly SeenNode[];
 
-/** What a watch has seen of nodes; each counts from when it was Ready first. */
+/** The nodes as a watch has seen them; each counts from when it was Ready first. */
 export interface PoolRecord {
   readonly moments: readonly Moment[];
   readonly node: (name: string) => SeenNode | undefined;

@@ -33,7 +33,7 @@ import { type Moment, recordPool, type SeenNode } from './pool-record.ts';
 
 /** How the switch of a pool went. */
 export interface RollOut {
-  /** What the nodes were installed with, and what they are to have then. */
+  /** The image of the installed nodes, and the one that is rolled out. */
   readonly images: { readonly before: string; readonly after: string };
   /** All that a watch has seen of the nodes. */
   readonly moments: readonly Moment[];

@@ -6,7 +6,7 @@ import { createFolderDisk } from './disks.ts';
 import { type Guest, startGuest } from './guest.ts';
 import type { GuestDisk, GuestShape } from './qemu-argv.ts';
 
-/** What a guest does once its network is up. */
+/** The work of a guest once its network is up. */
 export interface Job {
   /**
    * Bash. The guest stays on when it is done, unless it runs `systemctl poweroff` or `reboot`

@@ -1,4 +1,4 @@
-/** What a guest starts from. */
+/** The firmware of a guest. */
 export type Firmware = 'bios' | 'uefi';
 
 /**
@@ -32,7 +32,7 @@ interface DirectBoot {
 
 /** The network that a guest starts from. */
 interface NetworkBoot {
-  /** What the server of TFTP has. */
+  /** The folder that the TFTP server serves. */
   readonly folder: string;
   /** The file in it that the firmware loads. */
   readonly file: string;
