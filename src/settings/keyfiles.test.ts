@@ -228,6 +228,34 @@ describe('droppedKeys', () => {
     [given('route-metric=0100'), given('route-metric=64'), ['ipv4.route-metric']],
     [given('adress2=192.0.2.6/24'), given(), ['ipv4.adress2']],
     [given('method=disabled', 'dns-search=;'), eth0, []],
+    // A port: nmcli of RHEL 8 writes the default.
+    [`${port}[ipv6]\naddr-gen-mode=stable-privacy\nmtu=1400\n`, port, []],
+    [
+      given('address1=192.0.2.5/24,192.0.2.1', 'never-default=true'),
+      given('address1=192.0.2.5/24', 'never-default=true'),
+      [],
+    ],
+    [
+      given('addresses1=192.0.2.5;24;192.0.2.1', 'gateway=192.0.2.1', 'never-default=1'),
+      given('address1=192.0.2.5/24', 'never-default=true'),
+      [],
+    ],
+    [
+      given('address1=192.0.2.5/33,192.0.2.1', 'never-default=true'),
+      given('never-default=true'),
+      ['ipv4.address1'],
+    ],
+    [
+      `${eth0}[ethernet]\nmac-address-blacklist=52:54:00:ab:00:01\n`,
+      `${eth0}[ethernet]\nmac-address-denylist=52:54:00:AB:00:01;\n`,
+      [],
+    ],
+    [`${eth0}[ethernet]\nduplex=full\n`, `${eth0}[ethernet]\n`, []],
+    [
+      `${eth0}[bond]\nmode=802.3ad\ntlb_dynamic_lb=1\npackets_per_slave=1\narp_validate=all\n`,
+      `${eth0}[bond]\nmode=802.3ad\n`,
+      [],
+    ],
     [
       file('controller=bond0', 'port-type=bond'),
       file(),

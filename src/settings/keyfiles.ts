@@ -96,20 +96,25 @@ interface Addresses {
 
 /**
  * Addresses in the values of those keys, each in its canonical form; a prefix or a metric alone is
- * not an address, nor is the unspecified address.
+ * not an address, nor is the unspecified address. With `never-default` NetworkManager leaves the
+ * gateway out, which then has no effect (`_normalize_ip_config`).
  */
-const addressesIn = (text: string): ReadonlyMap<string, Addresses> =>
-  new Map(
-    [...namedValues(text)].flatMap(([key, value]) => {
+function addressesIn(text: string): ReadonlyMap<string, Addresses> {
+  const values = namedValues(text);
+  return new Map(
+    [...values].flatMap(([key, value]) => {
       const [matched, family = '', kind = ''] = addressKey.exec(key) ?? [];
       if (matched === undefined) return [];
       const isDns = key.endsWith('.dns');
       const bucket =
         family === '' ? key : `${family} ${isDns ? 'dns' : kind === 'route' ? kind : 'address'}`;
       const words = value.split(/[,;\s]+/).filter((word) => !/^(?:\d*|0\.0\.0\.0|::)$/.test(word));
+      const hasNoGateway = /^(?:true|1)$/.test(values.get(`${family}.never-default`) ?? '');
+      if (hasNoGateway && bucket.endsWith('address')) words.splice(kind === '' ? 0 : 1);
       return [[key, { bucket, words: words.map(oneSpelling) }] as const];
     }),
   );
+}
 
 function oneSpelling(word: string): string {
   const [address = '', ...prefix] = word.toLowerCase().split('/');
@@ -187,8 +192,12 @@ const bondModes = [
   ...['802.3ad', 'balance-tlb', 'balance-alb'],
 ];
 
-/** Keys with rules of their own; a port of a bond has no method. */
-const otherKey = /^ipv[46]\.(?:routing-rule\d*|routes?\d*_options|method)$/;
+/**
+ * Keys with rules of their own, and those that NetworkManager leaves out where they have no effect:
+ * a duplex mode without a speed, and the options of other modes of a bond.
+ */
+const otherKey =
+  /^(?:ipv[46]\.(?:routing-rule\d*|routes?\d*_options)|ethernet\.duplex|bond\.(?:active_slave|ad_actor_sys\w*|ad_user_port_key|arp_validate|packets_per_slave|tlb_dynamic_lb))$/;
 
 const wholeNumber = /^[-+]?(?:0x[\da-f]+|\d+)$/i;
 
@@ -201,6 +210,8 @@ const wholeNumber = /^[-+]?(?:0x[\da-f]+|\d+)$/i;
 function isDropped(key: string, given: Values, read: Values): boolean {
   const [value, taken] = [given.get(key) ?? '', read.get(key)];
   if (otherKey.test(key) || addressKey.test(key)) return false;
+  // A port has no IP settings: NetworkManager writes none of the defaults that tools give it.
+  if (/^ipv[46]\./.test(key) && !read.has(key.slice(0, 'ipv4'.length))) return false;
   if (key === 'bond.mode') return taken !== value && taken !== bondModes[Number(value)];
   if (/^bridge(?:-port)?\.vlans$/.test(key)) return vlansIn(taken) < vlansIn(value);
   const isNumber = wholeNumber.test(value);
@@ -211,9 +222,13 @@ function isDropped(key: string, given: Values, read: Values): boolean {
   const section = key.slice(0, key.indexOf('.') + 1);
   return ![...read].some(
     ([name, other]) =>
-      other === value && (name.startsWith(section) || name === 'connection.interface-name'),
+      listIn(other) === listIn(value) &&
+      (name.startsWith(section) || name === 'connection.interface-name'),
   );
 }
+
+/** A value in one spelling: a list may end with `;`, and hardware addresses are in capitals. */
+const listIn = (value: string): string => value.toLowerCase().replace(/;$/, '');
 
 const vlansIn = (list = ''): number => list.split(',').filter((vlan) => vlan.trim() !== '').length;
 

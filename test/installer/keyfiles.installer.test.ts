@@ -144,8 +144,25 @@ it.each([
     `${bond.replace('interface-name=bond0\n', '')}interface-name=bond0\n`,
   ],
   ['VLANs of a bridge in another order', `${bridge}vlans=7 untagged pvid, 3-4,\n`],
+  [
+    'a gateway that never-default leaves out',
+    v4('address1=192.0.2.21/24,192.0.2.1', 'never-default=true'),
+  ],
+  ['a duplex mode without a speed', `${eno1}[ethernet]\nduplex=full\n`],
+  [
+    'options of other modes of a bond',
+    `${bond}mode=802.3ad\nmiimon=100\ntlb_dynamic_lb=1\npackets_per_slave=1\narp_validate=all\n`,
+  ],
 ])('are accepted with %s', async (_, text) => {
   expect(await check({ 'a.nmconnection': text })).toEqual([]);
+});
+
+it('are accepted with the defaults that nmcli of RHEL 8 writes for a port', async () => {
+  const port = `${eno1}master=bond0\nslave-type=bond\n[ethernet]\nmac-address-blacklist=\n`;
+  const ip =
+    '[ipv4]\ndns-search=\nmethod=auto\n[ipv6]\naddr-gen-mode=stable-privacy\nmethod=auto\n';
+  const files = { 'a.nmconnection': `${port}${ip}`, 'b.nmconnection': `${bond}mode=802.3ad\n` };
+  expect(await check(files)).toEqual([]);
 });
 
 it('have their secrets masked in a refusal', async () => {
