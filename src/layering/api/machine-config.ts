@@ -130,7 +130,8 @@ const invalid = (message: string): Error =>
 
 /**
  * Packages of each extension of a MachineConfig (Machine Config Operator, `SupportedExtensions`,
- * 2026-08). Releases before 4.22 lack the openvswitch package of ipsec, and some extensions.
+ * 2026-08). Releases before 4.22 lack the openvswitch package of ipsec, and some extensions; wasm
+ * ended with 4.21.
  */
 const extensionPackages: ReadonlyMap<string, readonly string[]> = new Map([
   ['ipsec', ['NetworkManager-libreswan', 'libreswan', 'openvswitch3.5-ipsec']],
@@ -140,6 +141,7 @@ const extensionPackages: ReadonlyMap<string, readonly string[]> = new Map([
   ['sysstat', ['sysstat']],
   ['two-node-ha', ['pacemaker', 'pcs', 'fence-agents-all']],
   ['usbguard', ['usbguard']],
+  ['wasm', ['crun-wasm']],
 ]);
 
 const kernels = ['default', 'realtime', '64k-pages'] as const;

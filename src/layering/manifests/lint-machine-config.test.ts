@@ -113,6 +113,7 @@ describe('a MachineConfig', () => {
       storage({ filesystems: [{ ...onVar, format: 'xfs' }, { device: '/dev/b' }] }),
     ],
     ['a unit with a drop-in', unit({ dropins: [{ name: '10-a.conf', contents: '[Unit]\n' }] })],
+    ['the extension that ended with 4.21', { spec: { extensions: ['wasm'] } }],
     ['kernel-devel of the usual kernel', { spec: { extensions: ['kernel-devel'] } }],
     [
       'a rendered MachineConfig',

@@ -94,7 +94,12 @@ describe('narrowedTo', () => {
     expect(narrowedTo('r.io/team/os', secret({ 'r.io/te': 1, 'r.io:5000': 2 }))).toBeUndefined();
   });
 
-  it.each([{}, { auth: '' }, { username: 'u', password: 'p' }])(
+  it('returns the entry of a registry without accounts', () => {
+    const auths = { 'r.io': { auth: '' } };
+    expect(narrowedTo('r.io/team/os', secret(auths))).toBe(JSON.stringify({ auths }));
+  });
+
+  it.each([{}, { identitytoken: '' }, { username: 'u', password: 'p' }])(
     'returns undefined for the entry %j, which holds no credentials',
     (entry) => {
       const auths = { 'r.io/team': entry, 'r.io': { auth: 'x' } };

@@ -93,10 +93,11 @@ export function narrowedTo(
 
 /**
  * Whether an entry has no credentials: those of Docker are in a `credsStore`, which no host has,
- * and the container tools read no `username` beside it (containers/image, `decodeDockerAuth`).
+ * and the container tools read no `username` beside it (containers/image, `decodeDockerAuth`). An
+ * empty `auth` is for a registry without accounts: openshift-install requires the key.
  */
 const isWithout = (entry: unknown): boolean =>
-  isFields(entry) && ['auth', 'identitytoken'].every((key) => textOf(entry[key]) === '');
+  isFields(entry) && entry['auth'] === undefined && textOf(entry['identitytoken']) === '';
 
 /** The content of a Secret by key, decoded; `stringData` wins, as in the API server. */
 export const secretTexts = ({ data, stringData }: Fields): Readonly<Record<string, string>> => ({
