@@ -112,6 +112,7 @@ describe('a MachineConfig', () => {
       'a file system',
       storage({ filesystems: [{ ...onVar, format: 'xfs' }, { device: '/dev/b' }] }),
     ],
+    ['a unit with a long line', unit({ contents: `[Service]\nExecStart=${'a'.repeat(2037)}` })],
     ['a unit with a drop-in', unit({ dropins: [{ name: '10-a.conf', contents: '[Unit]\n' }] })],
     ['the extension that ended with 4.21', { spec: { extensions: ['wasm'] } }],
     ['kernel-devel of the usual kernel', { spec: { extensions: ['kernel-devel'] } }],
@@ -186,6 +187,11 @@ describe('a MachineConfig', () => {
     ['a unit without an extension', unit({ name: 'a' }), 'error unit-name'],
     ['a unit with a misspelt extension', unit({ name: 'a.servce' }), 'error unit-name'],
     ['a unit with half a line', unit({ contents: '[Service]\nExecStart /a\n' }), 'error unit-text'],
+    [
+      'a unit with a longer line',
+      unit({ contents: `[Service]\nExecStart=${'a'.repeat(2038)}` }),
+      'error unit-text',
+    ],
     ['a drop-in without .conf', unit({ dropins: [{ name: '10-a' }] }), 'error unit-name'],
     [
       'a drop-in with half a line',

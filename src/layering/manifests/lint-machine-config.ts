@@ -294,9 +294,8 @@ const unitExtensions = [
 
 function checkUnit({ name, contents, dropins = [] }: Unit, at: string, report: Report): void {
   const checkText = (text: string | undefined, where: string, file: string): void => {
-    const line = badUnitLine(text ?? '');
-    const what = `line ${line} is neither [SECTION] nor KEY=VALUE in one`;
-    if (line !== undefined) report('unit-text', `${where}.contents`, `${file}: ${what}`);
+    const what = unitProblem(text ?? '');
+    if (what !== undefined) report('unit-text', `${where}.contents`, `${file}: ${what}`);
   };
   if (!unitExtensions.includes(extname(name)))
     report('unit-name', `${at}.name`, `${name}: a unit has an extension, .service for example`);
@@ -309,11 +308,14 @@ function checkUnit({ name, contents, dropins = [] }: Unit, at: string, report: R
   }
 }
 
+/** Ignition reads no longer line of a unit, in bytes (go-systemd, `SYSTEMD_LINE_MAX`). */
+const longestLine = 2047;
+
 /**
- * The number of the first line of a unit that Ignition cannot read (go-systemd, `deserialize.go`);
- * it ignores text before the first section. A backslash continues a line.
+ * The first line of a unit that Ignition cannot read, with the reason (go-systemd,
+ * `deserialize.go`); it ignores text before the first section. A backslash continues a line.
  */
-function badUnitLine(text: string): number | undefined {
+function unitProblem(text: string): string | undefined {
   const lines = text.split(/\r?\n/);
   const first = lines.findIndex((line) => !/^\s*(?:$|[#;].*(?<!\\)$)/.test(line));
   if (!/^\s*\[/.test(lines[first] ?? '')) return undefined;
@@ -321,7 +323,9 @@ function badUnitLine(text: string): number | undefined {
     const isContinued = at > first && lines[at - 1]?.endsWith('\\') === true;
     return !isContinued && !/^(?:$|[#;]|\[[^\]]*\]$|(?!\[)[^=]*=)/.test(line.trim());
   });
-  return bad < 0 ? undefined : bad + 1;
+  if (bad >= 0) return `line ${bad + 1} is neither [SECTION] nor KEY=VALUE in one`;
+  const long = lines.findIndex((line) => Buffer.byteLength(line) > longestLine);
+  return long < 0 ? undefined : `line ${long + 1} has more than ${longestLine} bytes`;
 }
 
 /**
