@@ -18,7 +18,7 @@ const secret = (
 });
 
 const configMap = (name: string, more = ''): string =>
-  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n${more}`;
+  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  namespace: default\n  name: ${name}\n${more}`;
 
 const textsOf = (...secrets: readonly KubeObject[]): readonly string[] =>
   checkManifests(secrets).map(
@@ -73,7 +73,7 @@ data:
 describe('manifests in Secrets', () => {
   it.each<readonly [what: string, file: string, text: string, ...found: string[]]>([
     ['accepts a valid manifest', 'a.yaml', configMap('a', 'data:\n  a: "1"\n')],
-    ['accepts JSON', 'a.json', '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}'],
+    ['accepts JSON', 'a.json', '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}'],
     [
       'refuses invalid YAML',
       'a.yaml',
@@ -109,34 +109,34 @@ describe('manifests in Secrets', () => {
     [
       'refuses a missing name',
       'a.yaml',
-      'apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n',
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  namespace: a\n',
       'a/a.yaml:3:1: metadata.name is expected',
     ],
     [
       'refuses a number as the name',
       'a.yaml',
       configMap('0644'),
-      'a/a.yaml:4:3: metadata.name must be a text: write it in quotes',
+      'a/a.yaml:5:3: metadata.name must be a text: write it in quotes',
     ],
-    ['accepts generateName', 'a.yaml', configMap('a').replace('name', 'generateName')],
+    ['accepts generateName', 'a.yaml', configMap('a').replace('name: a', 'generateName: a')],
     [
       'refuses YAML 1.1 booleans and octals as text',
       'a.yaml',
       configMap('a', 'data:\n  a: yes\n  b: "yes"\n  c: 0644\n'),
-      'a/a.yaml:6:3: data.a must be a text: write it in quotes',
-      'a/a.yaml:8:3: data.c must be a text: write it in quotes',
+      'a/a.yaml:7:3: data.a must be a text: write it in quotes',
+      'a/a.yaml:9:3: data.c must be a text: write it in quotes',
     ],
     [
       'refuses a boolean as an annotation',
       'a.yaml',
       configMap('a', '  annotations:\n    a/b: on\n'),
-      'a/a.yaml:6:5: metadata.annotations.a/b must be a text: write it in quotes',
+      'a/a.yaml:7:5: metadata.annotations.a/b must be a text: write it in quotes',
     ],
     [
       'refuses a name with capitals or _',
       'a.yaml',
       configMap('My_Config'),
-      'a/a.yaml:4:3: metadata.name has lower-case letters, digits, - and ., and begins and ends with a letter or a digit',
+      'a/a.yaml:5:3: metadata.name has lower-case letters, digits, - and ., and begins and ends with a letter or a digit',
     ],
     [
       'refuses such a name of a pool',
@@ -144,7 +144,7 @@ describe('manifests in Secrets', () => {
       configMap('infra_gpu')
         .replace('v1', 'machineconfiguration.openshift.io/v1')
         .replace('ConfigMap', 'MachineConfigPool'),
-      'a/a.yaml:4:3: metadata.name has lower-case letters, digits, - and ., and begins and ends with a letter or a digit',
+      'a/a.yaml:5:3: metadata.name has lower-case letters, digits, - and ., and begins and ends with a letter or a digit',
     ],
     [
       'accepts such a name of RBAC',
@@ -156,20 +156,66 @@ describe('manifests in Secrets', () => {
     [
       'refuses a namespace with capitals or _',
       'a.yaml',
-      configMap('a', '  namespace: Open_Shift\n'),
-      'a/a.yaml:5:3: metadata.namespace has at most 63 lower-case letters, digits and -, the first and last no -',
+      configMap('a').replace('default', 'Open_Shift'),
+      'a/a.yaml:4:3: metadata.namespace has at most 63 lower-case letters, digits and -, the first and last no -',
     ],
     [
       'refuses a value of a label that has a blank',
       'a.yaml',
       configMap('a', '  labels:\n    a/b: "c "\n    d:\n'),
-      'a/a.yaml:6:5: metadata.labels.a/b has at most 63 letters, digits, -, _ and ., and begins and ends with a letter or a digit',
+      'a/a.yaml:7:5: metadata.labels.a/b has at most 63 letters, digits, -, _ and ., and begins and ends with a letter or a digit',
     ],
     [
       'refuses a key of an annotation that has a blank',
       'a.yaml',
       configMap('a', '  annotations:\n    my note: a\n    A.Example.com/b: a b\n'),
-      'a/a.yaml:6:5: metadata.annotations.my note is no key: NAME or DOMAIN/NAME is expected, without blanks',
+      'a/a.yaml:7:5: metadata.annotations.my note is no key: NAME or DOMAIN/NAME is expected, without blanks',
+    ],
+    [
+      'refuses what an exported object has',
+      'a.yaml',
+      configMap(
+        'a',
+        '  resourceVersion: "12"\n  uid: c\n  ownerReferences:\n  - {apiVersion: v1, kind: Pod, name: a, uid: b}\n',
+      ),
+      'a/a.yaml:6:3: metadata.resourceVersion must be left out: it belongs to the cluster from which the object was exported',
+      'a/a.yaml:8:3: metadata.ownerReferences must be left out: it belongs to the cluster from which the object was exported',
+    ],
+    [
+      'refuses a Role without a namespace',
+      'a.yaml',
+      'apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: a\n',
+      'a/a.yaml:3:1: metadata.namespace is expected: bootkube has no default namespace',
+    ],
+    [
+      'refuses an empty namespace',
+      'a.yaml',
+      configMap('a').replace('default', '""'),
+      'a/a.yaml:4:3: metadata.namespace is expected: bootkube has no default namespace',
+    ],
+    [
+      'refuses a dot in the name of a Namespace',
+      'a.yaml',
+      'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a.b\n',
+      'a/a.yaml:4:3: metadata.name has at most 63 lower-case letters, digits and -, the first and last no -',
+    ],
+    [
+      'refuses a blank in a key of a ConfigMap',
+      'a.yaml',
+      configMap('a', 'data:\n  a b: c\n'),
+      'a/a.yaml:7:3: data.a b is no key: it has letters, digits, -, _ and .',
+    ],
+    [
+      'refuses a pull secret with a byte order mark',
+      'a.yaml',
+      pushSecret.replace('eyJ', '77u/eyJ'),
+      'a/a.yaml:6:1: type kubernetes.io/dockerconfigjson needs .dockerconfigjson with an object in JSON',
+    ],
+    [
+      'refuses a TLS secret without its key',
+      'a.yaml',
+      pushSecret.replace('dockerconfigjson', 'tls').replace('.dockerconfigjson', 'tls.crt'),
+      'a/a.yaml:6:1: type kubernetes.io/tls needs tls.key',
     ],
     [
       'refuses data that is not base64',
@@ -187,7 +233,7 @@ describe('manifests in Secrets', () => {
       'warns about a second object in a file',
       'a.yaml',
       `${configMap('a')}---\n${configMap('b')}`,
-      'warning a/a.yaml:6:1: bootkube creates only the first object of a file: give this one a file of its own',
+      'warning a/a.yaml:7:1: bootkube creates only the first object of a file: give this one a file of its own',
     ],
     [
       'refuses a duplicate object',
@@ -283,14 +329,14 @@ describe('manifests in Secrets', () => {
     const two = secret('two', { 'a.yaml': configMap('b'), 'b.yaml': configMap('a') }, 'openshift');
     expect(checkManifests([one, two]).map(manifestFindingText)).toEqual([
       'two/a.yaml: one/a.yaml has the same name',
-      'two/b.yaml:4:3: ConfigMap a is given twice: also in one/a.yaml:4:3',
+      'two/b.yaml:5:3: ConfigMap a of the namespace default is given twice: also in one/a.yaml:5:3',
     ]);
   });
 
   it('distinguishes objects of the same name by kind, group and namespace', () => {
     const texts = [
       configMap('a'),
-      configMap('a', '  namespace: b\n'),
+      configMap('a').replace('default', 'b'),
       configMap('a').replace('v1', 'apps/v1'),
       configMap('a').replace('ConfigMap', 'Pod'),
     ];

@@ -26,7 +26,8 @@ import {
 } from '../layering/manifests/bootstrap-manifests.ts';
 import { operatorPools, withoutMadeSecret } from '../layering/manifests/check-manifests.ts';
 import { lintMachineConfig } from '../layering/manifests/lint-machine-config.ts';
-import { fieldsOf, textOf } from '../lib/fields.ts';
+import { type Fields, fieldsOf, isFields, textOf } from '../lib/fields.ts';
+import { jsonIn } from '../lib/json.ts';
 import { AgentError } from '../model/failure.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { ownNames } from './api.ts';
@@ -165,23 +166,68 @@ function titleOf({ value }: SourceObject): string | undefined {
   return `${textOf(kind)}${version === undefined ? '' : `.${group}`} ${name}${within}`;
 }
 
-const texts = z.record(z.string(), Quoted.nullable()).nullish();
+/** A key in the content of a ConfigMap or a Secret (Kubernetes, `IsConfigMapKey`). */
+const ContentKey = z.string().regex(/^(?!\.{1,2}$)[-._A-Za-z0-9]{1,253}$/);
+const contentOf = (value: z.ZodType) =>
+  z
+    .record(ContentKey, value, {
+      error: ({ code }) =>
+        code === 'invalid_key' ? 'is no key: it has letters, digits, -, _ and .' : undefined,
+    })
+    .nullish();
+const texts = contentOf(Quoted.nullable());
 const isBase64 = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(
     text.replaceAll(/[\r\n]/g, ''),
   );
-const encoded = z
-  .record(z.string(), z.string('must be base64').refine(isBase64, 'must be base64').nullable())
-  .nullish();
+const encoded = contentOf(z.string('must be base64').refine(isBase64, 'must be base64').nullable());
+
+/** Keys that a Secret of a type must have (Kubernetes, `ValidateSecret`). */
+const keysOfType: Readonly<Record<string, readonly string[]>> = {
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/dockercfg': ['.dockercfg'],
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+};
+
+/** The content of a Secret as text, by key. `stringData` comes before `data`. */
+const contentOfSecret = ({ data, stringData }: Fields): ReadonlyMap<string, string> =>
+  new Map([
+    ...Object.entries(fieldsOf(data)).map(
+      ([key, value]) => [key, Buffer.from(textOf(value), 'base64').toString()] as const,
+    ),
+    ...Object.entries(fieldsOf(stringData)).map(([key, value]) => [key, textOf(value)] as const),
+  ]);
 
 const versionExpected = 'is expected, as v1 or apps/v1';
 const kindExpected = 'is expected, one word as ConfigMap';
+
+const namespaceRule = 'has at most 63 lower-case letters, digits and -, the first and last no -';
 
 const isPathSegment = (name: string): boolean => !/[/%]|^\.{1,2}$/.test(name);
 
 /** Kubernetes' groups without a domain, and the operator's. RBAC's kinds have other names too. */
 const hasSubdomain = (apiVersion: string): boolean =>
   /^(?:[a-z]+\/|machineconfiguration\.openshift\.io\/)?[^/]+$/.test(apiVersion);
+
+/**
+ * An exported object has a version, with which the API server creates none, and owners by uids of
+ * the other cluster, with which the garbage collector removes it.
+ */
+const leftOut = 'must be left out: it belongs to the cluster from which the object was exported';
+
+/** Kinds that are not created without a namespace: bootkube has no default one. */
+const namespaced: ReadonlySet<string> = new Set(
+  [
+    'ConfigMap Secret Service ServiceAccount Pod PersistentVolumeClaim',
+    'apps/Deployment apps/DaemonSet apps/StatefulSet batch/Job batch/CronJob',
+    'rbac.authorization.k8s.io/Role rbac.authorization.k8s.io/RoleBinding',
+    'networking.k8s.io/NetworkPolicy networking.k8s.io/Ingress route.openshift.io/Route',
+    'operators.coreos.com/CatalogSource operators.coreos.com/OperatorGroup',
+    'operators.coreos.com/Subscription operator.openshift.io/IngressController',
+    'machine.openshift.io/Machine machine.openshift.io/MachineSet metal3.io/BareMetalHost',
+  ].flatMap((kinds) => kinds.split(' ')),
+);
 
 /** Fields that the API server requires of each object. */
 const Manifest = z
@@ -203,10 +249,12 @@ const Manifest = z
           generateName: Quoted.optional(),
           namespace: Quoted.refine(
             (name) => name === '' || isNamespace(name),
-            'has at most 63 lower-case letters, digits and -, the first and last no -',
+            namespaceRule,
           ).nullish(),
           labels: Labels,
           annotations: Annotations,
+          resourceVersion: z.literal(['', '0'], leftOut).nullish(),
+          ownerReferences: z.array(z.unknown()).max(0, leftOut).nullish(),
         },
         'with a name is expected',
       )
@@ -219,6 +267,16 @@ const Manifest = z
     ({ apiVersion, metadata: { name = '' } }) =>
       name === '' || !hasSubdomain(apiVersion) || isSubdomain(name),
     { message: subdomainRule, path: ['metadata', 'name'] },
+  )
+  .refine(
+    ({ apiVersion, kind, metadata: { namespace } }) =>
+      !namespaced.has(apiVersion.replace(/[^/]+$/, kind)) || (namespace ?? '') !== '',
+    { message: 'is expected: bootkube has no default namespace', path: ['metadata', 'namespace'] },
+  )
+  .refine(
+    ({ apiVersion, kind, metadata: { name = '' } }) =>
+      apiVersion !== 'v1' || kind !== 'Namespace' || name === '' || isNamespace(name),
+    { message: namespaceRule, path: ['metadata', 'name'] },
   );
 
 const Flag = z.boolean('must be true or false, without quotes').nullish();
@@ -241,7 +299,7 @@ const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 const Selector = z
   .looseObject(
     {
-      matchLabels: texts,
+      matchLabels: z.record(z.string(), Quoted.nullable()).nullish(),
       matchExpressions: z
         .array(
           z.looseObject({
@@ -262,8 +320,23 @@ const Selector = z
  * a bootstrap, which ends at a value of another type (`bootstrap.go`, "error parsing").
  */
 const kinds: Readonly<Record<string, z.ZodType>> = {
-  'v1 Secret': Manifest.extend({ stringData: texts, data: encoded }),
-  'v1 ConfigMap': Manifest.extend({ data: texts, binaryData: encoded }),
+  'v1 Secret': Manifest.extend({
+    stringData: texts,
+    data: encoded,
+    immutable: Flag,
+    type: Quoted.nullish(),
+  }).check(({ value, issues }) => {
+    if (issues.length > 0) return;
+    const content = contentOfSecret(value as Fields);
+    for (const key of keysOfType[value.type ?? ''] ?? []) {
+      const text = content.get(key);
+      const isJson = !key.startsWith('.docker') || isFields(jsonIn(text ?? ''));
+      if (text !== undefined && isJson) continue;
+      const message = `${value.type} needs ${key}${isJson ? '' : ' with an object in JSON'}`;
+      issues.push({ code: 'custom', path: ['type'], message, input: undefined });
+    }
+  }),
+  'v1 ConfigMap': Manifest.extend({ data: texts, binaryData: encoded, immutable: Flag }),
   'machineconfiguration.openshift.io/v1 MachineConfigPool': specOf({
     paused: Flag,
     maxUnavailable: z.union([z.int(), z.string()], 'must be a number or a percentage').nullish(),

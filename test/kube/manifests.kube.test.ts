@@ -66,6 +66,11 @@ const daemonSet = {
   rest: { spec: { selector: { matchLabels: labels }, template: pod } },
 };
 const configMap = { group: '', kind: 'ConfigMap', rest: {} };
+const within = { metadata: { namespace: 'default' } };
+const secretOf = (type: string, data: object): Given => ({
+  ...{ ...configMap, ...within, kind: 'Secret' },
+  rest: { type: `kubernetes.io/${type}`, stringData: data },
+});
 
 describe('a manifest', () => {
   it.each<[string, Given]>([
@@ -85,6 +90,21 @@ describe('a manifest', () => {
       { ...configMap, metadata: { name: 'My-config', namespace: 'default' } },
     ],
     ['_ in its namespace', { ...configMap, metadata: { namespace: 'Open_Shift' } }],
+    ['a resourceVersion', { metadata: { resourceVersion: '12' } }],
+    [
+      'an owner without a uid',
+      { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'a' }] } },
+    ],
+    ['no namespace', configMap],
+    [
+      'a dot in the name of a Namespace',
+      { ...configMap, kind: 'Namespace', metadata: { name: 'a.b' } },
+    ],
+    ['a blank in a key of its data', { ...configMap, ...within, rest: { data: { 'a b': '' } } }],
+    ['a text as immutable', { ...configMap, ...within, rest: { immutable: 'yes' } }],
+    ['another key than its type needs', secretOf('dockerconfigjson', { '.dockercfg': '{}' })],
+    ['a byte order mark', secretOf('dockerconfigjson', { '.dockerconfigjson': '\uFEFF{}' })],
+    ['a certificate and no key', secretOf('tls', { 'tls.crt': 'a' })],
     [
       '_ in the name of a DaemonSet',
       { ...daemonSet, metadata: { name: 'a_b', namespace: 'default' } },
@@ -98,6 +118,8 @@ describe('a manifest', () => {
     ['an empty label', { metadata: { labels: { a: null } } }],
     ['capitals in the prefix of an annotation', { metadata: { annotations: { 'A.B/c': '' } } }],
     ['no spec', { rest: {} }],
+    ['a certificate and an empty key', secretOf('tls', { 'tls.crt': 'a', 'tls.key': '' })],
+    ['an empty resourceVersion', { metadata: { resourceVersion: '', ownerReferences: [] } }],
     ['a null config', { rest: { spec: { config: null, extensions: null } } }],
     ['a name of a DaemonSet', { ...daemonSet, metadata: { name: 'a.b', namespace: 'default' } }],
     [
