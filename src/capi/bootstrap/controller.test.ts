@@ -18,6 +18,7 @@ import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../api.ts';
 import { findCondition } from '../conditions.ts';
+import { requireLabels } from './machine-input.ts';
 
 let stop = new AbortController();
 afterEach(() => stop.abort(new Error('the test has ended')));
@@ -409,5 +410,42 @@ describe('the bootstrap provider', () => {
       expect(configOf(kube).status).toMatchObject({ ready: true, dataSecretName: 'w0' });
       expect(kube.writes.filter(({ verb }) => verb === 'create')).toHaveLength(2);
     }
+  });
+});
+
+describe('the labels that a kubelet registers', () => {
+  const refused = (label: string): boolean => {
+    const spec = { agent: { image: 'a' }, nodeRegistration: { labels: { [label]: 'a' } } };
+    try {
+      requireLabels(spec);
+      return false;
+    } catch (error) {
+      expect(error).toMatchObject({ message: expect.stringContaining(label) as string });
+      return true;
+    }
+  };
+
+  it.each([
+    'node-role.kubernetes.io/infra',
+    'node-role.kubernetes.io/worker-rt',
+    'app.kubernetes.io/name',
+    'node-restriction.kubernetes.io/zone',
+    'node.k8s.io/a',
+    'k8s.io/a',
+    'a b',
+  ])('may not have %s, with which the kubelet does not start', (label) => {
+    expect(refused(label)).toBe(true);
+  });
+
+  it.each([
+    'node-role.kubernetes.io/worker',
+    'node.kubernetes.io/a',
+    'a.node.kubernetes.io/a',
+    'topology.kubernetes.io/zone',
+    'mykubernetes.io/a',
+    'metal3.io/uuid',
+    'a',
+  ])('may have %s', (label) => {
+    expect(refused(label)).toBe(false);
   });
 });

@@ -29,6 +29,23 @@ export class Missing extends Error {
 }
 
 /**
+ * Labels with which a kubelet starts, of those in the domains of Kubernetes (kubernetes,
+ * `cmd/kubelet/app/options`, ValidateKubeletFlags, and `well_known_labels.go`), with the roles that
+ * OpenShift adds (openshift/kubernetes, `well_known_openshift_labels.go`).
+ */
+const ofKubelet = new RegExp(
+  [
+    String.raw`^(?:.+\.)?(?:kubelet|node)\.kubernetes\.io/`,
+    String.raw`^node-role\.kubernetes\.io/(?:control-plane|master|worker|arbiter|etcd)$`,
+    String.raw`^(?:topology|failure-domain\.beta)\.kubernetes\.io/(?:region|zone)$`,
+    String.raw`^(?:beta\.)?kubernetes\.io/(?:arch|os|hostname|instance-type)$`,
+  ].join('|'),
+);
+
+const isRegistered = (key: string): boolean =>
+  ofKubelet.test(key) || !/^(?:.+\.)?(?:kubernetes|k8s)\.io\//.test(key);
+
+/**
  * Checks the labels of a node before its disk is written: the kubelet would not start with invalid
  * labels. A variable that the host resolves counts as a letter.
  * @throws Missing
@@ -44,6 +61,12 @@ export function requireLabels({ nodeRegistration }: BootstrapConfigSpec): void {
     throw new Missing(
       'NodeLabelsInvalid',
       `nodeRegistration.labels: not valid as labels: ${invalid.join(', ')}`,
+    );
+  const refused = Object.keys(nodeRegistration?.labels ?? {}).filter((key) => !isRegistered(key));
+  if (refused.length > 0)
+    throw new Missing(
+      'NodeLabelsInvalid',
+      `nodeRegistration.labels: the kubelet does not start with ${refused.join(', ')}: set them with oc label once the node has joined`,
     );
 }
 
