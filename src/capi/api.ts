@@ -36,6 +36,8 @@ export const capiNames = {
   controlPlaneName: 'cluster.x-k8s.io/control-plane-name',
   /** Annotation that pauses an object, whatever its value. */
   paused: 'cluster.x-k8s.io/paused',
+  /** Annotation of a Machine that is not to be replaced, whatever its value. */
+  skipRemediation: 'cluster.x-k8s.io/skip-remediation',
   /** Annotations of an object that was cloned from a template. */
   clonedFromName: 'cluster.x-k8s.io/cloned-from-name',
   clonedFromGroupKind: 'cluster.x-k8s.io/cloned-from-groupkind',

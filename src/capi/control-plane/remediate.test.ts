@@ -40,6 +40,8 @@ interface Master {
   readonly stage?: Stage;
   /** A person has annotated its Machine to be replaced. */
   readonly isChosen?: boolean;
+  /** Another annotation of its Machine. */
+  readonly annotation?: string;
   /** Age of its Machine in seconds. */
   readonly age?: number;
   readonly conditions?: readonly ApiCondition[];
@@ -74,6 +76,7 @@ function machineOf(master: Master, index: number): Machine {
   const annotations = {
     ...(master.isBootstrap && { [ownNames.role]: 'bootstrap' }),
     ...(master.isChosen && { [capiNames.remediate]: '' }),
+    ...(master.annotation !== undefined && { [master.annotation]: 'false' }),
     ...(remediationFor && { [ownNames.remediationFor]: JSON.stringify(record) }),
   };
   return {
@@ -236,6 +239,19 @@ describe('a master that a MachineHealthCheck has marked', () => {
       [],
     ],
     [
+      'is not replaced while its Machine is paused, whatever the value',
+      { masters: [{ ...bad, annotation: 'cluster.x-k8s.io/paused' }, good, good] },
+      [deferred],
+    ],
+    [
+      'is kept when a person skips its remediation after the decision',
+      {
+        masters: [{ ...bad, annotation: 'cluster.x-k8s.io/skip-remediation' }, good, good],
+        remediates: 0,
+      },
+      [deferred, 'end'],
+    ],
+    [
       'is not replaced while the control plane is being deleted',
       { masters: [bad, good, good], isDeleting: true },
       [],
@@ -284,6 +300,11 @@ describe('a master that a MachineHealthCheck has marked', () => {
     [
       'is not replaced when stale members would cost etcd its quorum',
       { masters: [bad, good, good], strangers: 2 },
+      [refused],
+    ],
+    [
+      'is not replaced when stale members would cost the quorum, and it reports the address of another',
+      { masters: [{ ...bad, hasAddressOf: 1 }, good, good], strangers: 2 },
       [refused],
     ],
     [

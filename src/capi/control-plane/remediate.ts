@@ -157,6 +157,9 @@ function refusalOf(
   guest: Masters | undefined,
 ): CheckResult | undefined {
   if (host.isDeleting) return failedCheck('MachineDeleting', 'a new Machine follows it');
+  const { annotations = {} } = host.machine.metadata;
+  const kept = [capiNames.paused, capiNames.skipRemediation].find((key) => key in annotations);
+  if (kept !== undefined) return deferRemediation(`its Machine has the annotation ${kept}`);
   const again = 'delete the Cluster, and start the installation again';
   if (!view.isBootstrapComplete) return cannotRemediate(`the bootstrap is not complete: ${again}`);
   if (host.isBootstrap && !hasJoined(host))
@@ -226,8 +229,12 @@ function etcdRefusal(
     const names = unfit.map(({ machine }) => machine.metadata.name).join(', ');
     return cannotRemediate(`not Ready, or without a healthy member of etcd: ${names}`);
   }
-  const [node, { addresses }] = [nodeOf(host), reportedOf(host.machine)];
-  const gone = [...addresses, ...(node === undefined ? [] : addressesOf(node))];
+  const at = (node: KubeObject | undefined): readonly string[] => (node ? addressesOf(node) : []);
+  // Its report may be old, and an address may belong to another master by now.
+  const staying = new Set(others.flatMap((one) => at(nodeOf(one))));
+  const gone = [...reportedOf(host.machine).addresses, ...at(nodeOf(host))].filter(
+    (address) => !staying.has(address),
+  );
   const left = members.filter((address) => !gone.includes(address));
   const quorum = Math.floor(left.length / 2) + 1;
   return others.length < quorum
