@@ -136,6 +136,17 @@ describe('the version of a cluster', () => {
     expect(marked('4.19.6').update).toBeUndefined();
   });
 
+  it.each([
+    ['4.21.1', 'NotUpgradeable'],
+    ['4.20.1', 'Requested'],
+    ['5.0.1', 'Requested'],
+  ])('is updated from 4.19.7 one minor version at a time: %s', (distributionVersion, reason) => {
+    const controlPlane = controlPlaneOf({ releaseImage: image('2'), distributionVersion });
+    const { finding, update } = upgradeOf(controlPlane, cluster(installed));
+    expect(finding?.reason).toBe(reason);
+    expect(update !== undefined).toBe(reason === 'Requested');
+  });
+
   it('is not held by operators within a minor version', () => {
     const held = cluster(installed, { conditions: no('Upgradeable', 'API removed') });
     const controlPlane = controlPlaneOf({

@@ -48,6 +48,10 @@ export function upgradeOf(
     const message = `the cluster has or gets ${newer}, and spec.distributionVersion is ${distributionVersion}: take releaseImage and distributionVersion of the cluster over into the control plane, or set its annotation ${ownNames.allowDowngradeTo} to the lower version`;
     return found(failedCheck('NewerThanSpec', message));
   }
+  if (skipsMinor(version, distributionVersion)) {
+    const message = `${version} to ${distributionVersion} leaves out a minor version: OpenShift is updated to one after the other`;
+    return found(failedCheck('NotUpgradeable', message));
+  }
   const upgradeable = conditionOf(clusterVersion, 'Upgradeable');
   if (upgradeable.status === 'False' && isOtherMinor(version, distributionVersion))
     return found(failedCheck('NotUpgradeable', upgradeable.message));
@@ -80,6 +84,19 @@ function progressOf(clusterVersion: KubeObject): CheckResult {
   const failing = conditionOf(clusterVersion, 'Failing');
   if (failing.status === 'True') return passedCheck('Failing', failing.message);
   return passedCheck('Progressing', conditionOf(clusterVersion, 'Progressing').message);
+}
+
+/**
+ * Whether an update leaves out a minor version, which OpenShift does not support. For an image that
+ * its channel does not have the operator only warns (cluster-version-operator,
+ * `pkg/payload/precondition/clusterversion`).
+ */
+function skipsMinor(from: string, to: string): boolean {
+  const [[major, minor] = [], [otherMajor, otherMinor] = []] = [
+    releaseVersion(from),
+    releaseVersion(to),
+  ];
+  return major === otherMajor && Number(otherMinor) > Number(minor) + 1;
 }
 
 /**
