@@ -149,6 +149,19 @@ describe('registering bare metal hosts', () => {
     ).toEqual([consumer('w-0'), consumer('w-1'), consumer('w-2')]);
   });
 
+  it('assigns no machine that is being deleted, and writes to no host that is', async () => {
+    const deletionTimestamp = '2026-11-23T07:00:00Z';
+    const leaving = (one: KubeObject): KubeObject => ({
+      ...one,
+      metadata: { ...one.metadata, deletionTimestamp, finalizers: ['a.example/b'] },
+    });
+    const hosts = [leaving(bmh('b0', withStatus)), bmh('b1')];
+    const run = setUp(cluster(hosts, [leaving(machine('w-0')), machine('w-1')]));
+    await run.finish();
+    expect(run.host('b0')).toMatchObject(hosts[0] ?? {});
+    expect(run.host('b1')?.['spec']).toMatchObject({ consumerRef: consumer('w-1') });
+  });
+
   it('does not wait for a host whose status cannot be read', async () => {
     const odd = bmh('b0', { annotations: { 'baremetalhost.metal3.io/status': '{' } });
     const kube = cluster([odd, bmh('b1')], [machine('w-0')]);

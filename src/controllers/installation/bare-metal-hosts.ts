@@ -43,7 +43,7 @@ export function metalController(scope: InstallationScope): Controller {
     settle: seconds(1),
     reconcile: async (_, signal) => {
       const all = hosts.all();
-      if (!all.some(mayChange)) return {};
+      if (!all.some((host) => isStaying(host) && mayChange(host))) return {};
       // A kind that is not served counts as absent; assisted-installer-controller would retry
       // without an end.
       const hasProvisioning = (await kube.get(provisioningRef, signal)) !== undefined;
@@ -51,9 +51,10 @@ export function metalController(scope: InstallationScope): Controller {
       // Machines of workers alone, sorted by name.
       const free = machines
         .all()
+        .filter(isStaying)
         .filter(({ metadata: { labels } }) => labels?.[roleLabel] === 'worker')
         .filter(({ metadata: { name } }) => !taken.has(name));
-      const works = all.map((host) => {
+      const works = all.filter(isStaying).map((host) => {
         const machine = isWaiting(host, hasProvisioning) ? free.shift() : undefined;
         return register({ ...scope, done, signal }, host, { machine, hasProvisioning });
       });
@@ -62,6 +63,8 @@ export function metalController(scope: InstallationScope): Controller {
     },
   };
 }
+
+const isStaying = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
 
 /** Ids of hosts that must not be changed, and of hosts whose status this process has written. */
 interface HandledHosts {
