@@ -198,6 +198,18 @@ describe('a serving request', () => {
       { nodes: nodes('m0'), ...unknown },
     ],
     [
+      'no inventory and the API VIP',
+      'names',
+      serving('192.0.2.8'),
+      { nodes: nodes('m0'), ...unknown, machines: { networks: [], vips: ['::ffff:192.0.2.8'] } },
+    ],
+    [
+      'no inventory and an address that another node reports',
+      'names',
+      serving('192.0.2.8'),
+      { nodes: nodes('m0', 'm1'), ...unknown },
+    ],
+    [
       'no inventory and a foreign address',
       'names',
       serving('192.0.2.1'),

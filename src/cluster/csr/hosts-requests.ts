@@ -71,7 +71,11 @@ function servingCause(
   if (node === undefined) return 'not-joined';
   const reported = internalAddresses(node);
   if (!addresses.every((address) => reported.includes(address))) return 'names';
-  if (hosts === undefined) return undefined;
+  const { networks = [], vips = [] } = machines ?? {};
+  const isTaken = (address: string): boolean =>
+    vips.some((vip) => canonicalAddress(vip) === address) ||
+    nodes.some((one) => one.metadata.name !== name && addressesOf(one).includes(address));
+  if (hosts === undefined) return addresses.some(isTaken) ? 'names' : undefined;
   const host = hosts.named(name);
   if (host === undefined) return 'unknown-host';
   if (addresses.some((address) => hosts.allAt(address).some(({ id }) => id !== host.id)))
@@ -79,11 +83,6 @@ function servingCause(
   const listed = host.addresses.map(canonicalAddress);
   const later = addresses.filter((address) => !listed.includes(address));
   if (later.length === 0) return undefined;
-  const { networks = [], vips = [] } = machines ?? {};
-  const others = nodes.filter(({ metadata }) => metadata.name !== name);
-  const isTaken = (address: string): boolean =>
-    vips.some((vip) => canonicalAddress(vip) === address) ||
-    others.some((other) => addressesOf(other).includes(address));
   if (later.some(isTaken)) return 'names';
   if (listed.length === 0) return stageCause(host);
   return later.every((address) => isWithin(address, networks)) ? undefined : 'names';

@@ -338,9 +338,9 @@ describe('without the service', () => {
     const status = condition('Approved');
     const others = { name: 'others', spec: { signerName: 'example.com/signer' }, status };
     kube.put(certificateSigningRequests, signingRequestObject('client', '', others));
-    join('m1');
-    join('m2');
-    join('w0', 'worker');
+    join('m1', 'master', ['192.0.2.8']);
+    join('m2', 'master', ['192.0.2.9']);
+    join('w0', 'worker', ['192.0.2.10']);
     await put('client', { name: 'joined', node: 'm1', status });
     await put('client');
     await put('client', { name: 'one-too-many', node: 'm9' });
