@@ -48,6 +48,7 @@ describe('HostsValid', () => {
         { reports: ['n0'], spec: registered('b') },
       ],
     ],
+    ['a name with _ beside a valid one', [{ reports: ['worker_1', 'n0'] }]],
     ['a name of 63 characters', [{ reports: ['a'.repeat(63)] }]],
   ])('is true with %s', (_, hosts) => {
     expect(checkOf(hosts)).toMatchObject({ status: 'True', reason: 'Valid' });
@@ -70,6 +71,16 @@ describe('HostsValid', () => {
       `the name of m0 has more than 63 characters: ${long}; give`,
       [{ reports: ['n0'], spec: registered(long) }],
     ],
+    [
+      'HostNameInvalid',
+      'the name of m1 is no name of a node, which has letters, digits, - and .: master_1; give',
+      [one, { reports: ['Master_1'] }],
+    ],
+    [
+      'HostNameInvalid',
+      'the name of m0 is no name of a node, which has letters, digits, - and .: a..b; give',
+      [{ spec: registered('a..b') }],
+    ],
   ])('is false: %s, %s', (...[reason, begin, hosts]) => {
     const { message = '', ...check } = checkOf(hosts);
     expect(check).toEqual({ status: 'False', reason });
@@ -81,6 +92,7 @@ describe('HostsValid', () => {
     ['WaitingForMachines', '', [{ ...one, isDeleting: true }]],
     ['NotReported', 'no name is reported of m1', [one, {}]],
     ['NotReported', 'no name is reported of m0', [{ reports: ['localhost', '192.0.2.1'] }]],
+    ['NotReported', 'no name is reported of m0', [{ reports: ['(none)'] }]],
     [
       'NotReported',
       'no name is reported of m0, m1',

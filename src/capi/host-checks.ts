@@ -1,3 +1,4 @@
+import { isSubdomain } from '../layering/api/schema.ts';
 import { canonicalAddress } from '../lib/address.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { type BootstrapConfig, type Machine, type OpenShiftControlPlane, ownNames } from './api.ts';
@@ -35,8 +36,8 @@ function namesOf(machine: KubeObject, config: BootstrapConfig | undefined): read
   if (given !== undefined) return [given];
   if ((config?.spec.nodeRegistration?.name ?? '') !== '') return [];
   // The system that inspects a host may have no name for it, while the installed system has one.
-  const seen = reportedOf(machine).names.map((one) => one.toLowerCase());
-  return [...new Set(seen)].filter((one) => !/^localhost[46]?(?:\.|$)/.test(one));
+  const seen = reportedOf(machine).names.map((one) => one.toLowerCase().replace(/\.$/, ''));
+  return [...new Set(seen)].filter((one) => !/^(?:localhost[46]?(?:\.|$)|\(none\)$|$)/.test(one));
 }
 
 /** The reason why a host's name rules it out as a node; undefined if no reason is known. */
@@ -46,11 +47,14 @@ export function nodeNameProblem(
 ): string | undefined {
   const names = namesOf(machine, config);
   const { name } = machine.metadata;
-  // A host may have several names. Its node takes one of them, which may be a shorter one.
-  const isLong = names.length > 0 && names.every(({ length }) => length > longestNodeName);
-  return isLong
-    ? `the name of ${name} has more than ${longestNodeName} characters: ${names[0] ?? ''}`
-    : undefined;
+  // A host may have several names. Its node takes one of them, which may be a valid one.
+  const [first] = names;
+  const isShort = ({ length }: string): boolean => length <= longestNodeName;
+  if (first === undefined || names.some((one) => isShort(one) && isSubdomain(one)))
+    return undefined;
+  return isShort(first)
+    ? `the name of ${name} is no name of a node, which has letters, digits, - and .: ${first}`
+    : `the name of ${name} has more than ${longestNodeName} characters: ${first}`;
 }
 
 /**
