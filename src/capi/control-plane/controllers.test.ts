@@ -538,6 +538,24 @@ describe('a change after a decision', () => {
     expect(machinesIn(kube)[0]?.metadata.deletionTimestamp).toBeUndefined();
   });
 
+  it('makes no Machine of a Cluster that has just been paused', async () => {
+    const { kube, pass } = await bootstrapped('Waiting for control plane');
+    kube.before('get', () => pause(kube));
+    await pass();
+    expect(machinesIn(kube)).toHaveLength(1);
+  });
+
+  it('requests no upgrade of a Cluster that has just been paused', async () => {
+    const { kube, guest, pass } = await bootstrapped();
+    await pass();
+    kube.holdViews();
+    pause(kube);
+    const history = [{ state: 'Completed', version: '4.19.7', image: `r.test/ocp@sha256:1` }];
+    guest.put(clusterVersions, { metadata: { name: 'version' }, spec: {}, status: { history } });
+    await pass();
+    expect(guest.objectsOf(clusterVersions)[0]?.['spec']).toEqual({});
+  });
+
   it('keeps expired install assets when a host has just reported', async () => {
     const kube = managementCluster();
     const controlPlane = controlPlaneIn(kube);

@@ -36,6 +36,7 @@ import {
 } from './machines.ts';
 import type { Pass } from './pass.ts';
 import { ownerRemediated, type Remediations, remediations, toBeFollowed } from './remediate.ts';
+import { upgradeOf } from './upgrade.ts';
 import { type ControlPlaneView, readAsset, readControlPlane } from './view.ts';
 
 /** Failures of the control-plane provider. */
@@ -52,8 +53,8 @@ const controlPlaneFailure = failuresOf(controlPlaneFailures);
 /**
  * Does the due work for a control plane. Each write names the resourceVersion of its decision, and
  * the API server refuses it if the object has changed. Objects are read again right before a
- * deletion or an approval. Resolves with whether the control plane itself was written: its event
- * starts the next pass.
+ * deletion, an approval, an upgrade and a new Machine. Resolves with whether the control plane
+ * itself was written: its event starts the next pass.
  * @throws the first failure, after all other work was tried; the signal's reason
  */
 export async function carryOut(pass: Pass, signal: AbortSignal): Promise<boolean> {
@@ -126,6 +127,12 @@ const readAgain = (
   signal: AbortSignal,
 ): Promise<ControlPlaneView | undefined> =>
   readControlPlane(kube, controlPlane, clock.now(), signal);
+
+/** The same, unless it has been paused or deleted since the decision. */
+async function activeAgain(pass: Pass, signal: AbortSignal): Promise<ControlPlaneView | undefined> {
+  const view = await readAgain(pass, signal);
+  return view === undefined || view.isPaused || view.isDeleting ? undefined : view;
+}
 
 async function setMetadata(
   { kube, view: { controlPlane } }: Pick<Pass, 'kube' | 'view'>,
@@ -205,8 +212,11 @@ function dueMachine(view: ControlPlaneView): NewMachine | undefined {
 /** Creates the Machine last: another attempt then reuses the objects of an earlier one. */
 async function createMachine(pass: Pass, signal: AbortSignal): Promise<void> {
   const { template, kube, note } = pass;
-  const machine = dueMachine(pass.view);
-  if (machine === undefined || template === undefined) return;
+  if (template === undefined || dueMachine(pass.view) === undefined) return;
+  // The infrastructure writes the disk of a host for it.
+  const view = await activeAgain(pass, signal);
+  const machine = view && dueMachine(view);
+  if (machine === undefined) return;
   const { apiVersion, kind } = template.machine;
   const clone = { ...cloneOf(machine, template.template), apiVersion };
   await createOwned(kube, machine.controlPlane, kind, clone, signal);
@@ -310,16 +320,19 @@ async function trustConfigServer(
 
 /** The cluster-version operator decides whether it accepts the update; nothing is ever forced. */
 async function upgrade(
-  { note, upgrade: { update } }: Pass,
+  pass: Pass,
   { kube, clusterVersion }: GuestView,
   signal: AbortSignal,
 ): Promise<void> {
-  if (clusterVersion === undefined || update === undefined) return;
+  if (clusterVersion === undefined || pass.upgrade.update === undefined) return;
+  const view = await activeAgain(pass, signal);
+  const update = view && upgradeOf(view.controlPlane, clusterVersion).update;
+  if (update === undefined) return;
   // An earlier update may have named an architecture, which the API refuses beside an image.
   const desiredUpdate = { ...update, architecture: null };
   const patch = patchOf(clusterVersion, { spec: { desiredUpdate } });
   await kube.patch({ kind: clusterVersions, name: 'version' }, patch, signal);
-  note('info', 'an upgrade is requested', { version: update.version, image: update.image });
+  pass.note('info', 'an upgrade is requested', { version: update.version, image: update.image });
 }
 
 /** Reads a request and the nodes again right before the approval. */

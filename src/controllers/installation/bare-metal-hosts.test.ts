@@ -153,7 +153,7 @@ describe('registering bare metal hosts', () => {
     const deletionTimestamp = '2026-11-23T07:00:00Z';
     const leaving = (one: KubeObject): KubeObject => ({
       ...one,
-      metadata: { ...one.metadata, deletionTimestamp, finalizers: ['a.example/b'] },
+      metadata: { ...one.metadata, deletionTimestamp },
     });
     const hosts = [leaving(bmh('b0', withStatus)), bmh('b1')];
     const run = setUp(cluster(hosts, [leaving(machine('w-0')), machine('w-1')]));
