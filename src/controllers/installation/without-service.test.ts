@@ -20,7 +20,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { type LeftRecord, recordObject, recordRef } from '../../steps/cluster/left-record.ts';
 import { endOfHost, type HostState, quietTime, waitForBootstrapHost } from './end.ts';
 import type { StepScope } from './scope.ts';
-import { recordedInstallation } from './without-service.ts';
+import { recordedHosts, recordedInstallation } from './without-service.ts';
 
 const record: LeftRecord = {
   node: 'm0',
@@ -52,6 +52,14 @@ const request = (
 
 const ended = (change: Partial<HostState>) =>
   endOfHost({ record, nodes: [], requests: [], masters: 3, readyFor: 0, ...change });
+
+it('recordedHosts has the bootstrap host once, however the service spells its name', () => {
+  const hosts = [
+    { name: 'M0', addresses: ['192.0.2.7'] },
+    { name: 'M1', addresses: [] },
+  ];
+  expect(recordedHosts({ ...record, hosts }).map(({ name }) => name)).toEqual(['m0', 'M1']);
+});
 
 describe('endOfHost', () => {
   it.each<[Partial<HostState>, string]>([

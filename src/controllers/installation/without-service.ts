@@ -38,7 +38,7 @@ export function recordedHosts({
   addresses,
   hosts = [],
 }: LeftRecord): readonly InstallingHost[] {
-  const others = hosts.filter(({ name }) => name !== node);
+  const others = hosts.filter(({ name }) => name.toLowerCase() !== node);
   return [{ name: node, addresses }, ...others].map(
     ({ name, addresses: own, stage = '' }: LeftHost) => ({
       id: name,
