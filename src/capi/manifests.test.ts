@@ -109,7 +109,7 @@ describe('manifests in Secrets', () => {
     [
       'refuses a missing name',
       'a.yaml',
-      'apiVersion: v1\nkind: Pod\nmetadata:\n  namespace: a\n',
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  namespace: default\n',
       'a/a.yaml:3:1: metadata.name is expected',
     ],
     [
@@ -312,6 +312,19 @@ describe('manifests in Secrets', () => {
     expect(ofFile(file, text)).toEqual(found);
   });
 
+  it('refuses an object in a namespace that no manifest and no release makes', () => {
+    const files = {
+      'a.yaml': configMap('a').replace('default', 'shop'),
+      'b.yaml': configMap('b').replace('default', 'openshift-monitoring'),
+      'c.yaml': 'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n',
+    };
+    expect(textsOf(secret('a', files))).toEqual([]);
+    const { 'c.yaml': _, ...others } = files;
+    expect(textsOf(secret('a', others))).toEqual([
+      'a/a.yaml:4:3: no manifest makes the namespace shop, without which bootkube never creates this object',
+    ]);
+  });
+
   it('reports all findings of a Secret', () => {
     const texts = textsOf(secret('a', { 'b.yaml': 'a: [', 'a.yaml': configMap('') }, 'other'));
     expect(texts.map((text) => text.split(':')[0])).toEqual(['a', 'a/a.yaml', 'a/b.yaml']);
@@ -336,7 +349,7 @@ describe('manifests in Secrets', () => {
   it('distinguishes objects of the same name by kind, group and namespace', () => {
     const texts = [
       configMap('a'),
-      configMap('a').replace('default', 'b'),
+      configMap('a').replace('default', 'kube-system'),
       configMap('a').replace('v1', 'apps/v1'),
       configMap('a').replace('ConfigMap', 'Pod'),
     ];

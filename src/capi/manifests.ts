@@ -68,6 +68,7 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly Manifes
   // bootkube merges both folders, and creates an object once.
   const files = new Map<string, string>();
   const objects = new Map<string, string>();
+  const all: PlacedObject[] = [];
   for (const secret of secrets) {
     const { name, annotations } = secret.metadata;
     const add: AddFinding = (place, why, isWarning = false) => {
@@ -81,12 +82,41 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly Manifes
     for (const [file, bytes] of content) {
       const before = firstUse(files, file, name);
       if (before !== undefined) add(file, `${before}/${file} has the same name`);
-      for (const object of readManifest(file, bytes, add)) requireOnce(objects, name, object, add);
+      for (const object of readManifest(file, bytes, add)) {
+        requireOnce(objects, name, object, add);
+        all.push({ secret: name, object });
+      }
     }
   }
+  findings.push(...withoutNamespace(all));
   return findings.every(({ isWarning }) => isWarning)
     ? [...findings, ...referencesIn(secrets)]
     : findings;
+}
+
+/** An object of a manifest Secret. */
+interface PlacedObject {
+  readonly secret: string;
+  readonly object: SourceObject;
+}
+
+/** Findings about objects whose namespace nobody makes before bootkube has created them. */
+function withoutNamespace(all: readonly PlacedObject[]): readonly ManifestFinding[] {
+  const metadataText = ({ value }: SourceObject, key: string): string =>
+    textOf(fieldsOf(value['metadata'])[key]);
+  const made = new Set(
+    all.flatMap(({ object }) =>
+      object.value['kind'] === 'Namespace' ? metadataText(object, 'name') : [],
+    ),
+  );
+  return all.flatMap(({ secret, object }) => {
+    const namespace = metadataText(object, 'namespace');
+    const isMade = ofRelease.test(namespace) || made.has(namespace);
+    if (isMade || !isNamespace(namespace) || !isNamespaced(object.value)) return [];
+    const place = object.place(['metadata', 'namespace']);
+    const why = `no manifest makes the namespace ${namespace}, without which bootkube never creates this object`;
+    return [{ secret, place, why, isWarning: false }];
+  });
 }
 
 /** The place of a key's earlier use; at its first use, records the place and returns undefined. */
@@ -229,6 +259,12 @@ const namespaced: ReadonlySet<string> = new Set(
   ].flatMap((kinds) => kinds.split(' ')),
 );
 
+const isNamespaced = ({ apiVersion, kind }: Fields): boolean =>
+  namespaced.has(textOf(apiVersion).replace(/[^/]+$/, textOf(kind)));
+
+/** Namespaces that a release makes, and the bootstrap host. */
+const ofRelease = /^(?:default|assisted-installer|(?:openshift|kube)(?:-.*)?)$/;
+
 /** Fields that the API server requires of each object. */
 const Manifest = z
   .looseObject({
@@ -270,7 +306,7 @@ const Manifest = z
   )
   .refine(
     ({ apiVersion, kind, metadata: { namespace } }) =>
-      !namespaced.has(apiVersion.replace(/[^/]+$/, kind)) || (namespace ?? '') !== '',
+      !isNamespaced({ apiVersion, kind }) || (namespace ?? '') !== '',
     { message: 'is expected: bootkube has no default namespace', path: ['metadata', 'namespace'] },
   )
   .refine(
