@@ -197,7 +197,7 @@ function titleOf({ value }: SourceObject): string | undefined {
 }
 
 /** A key in the content of a ConfigMap or a Secret (Kubernetes, `IsConfigMapKey`). */
-const ContentKey = z.string().regex(/^(?!\.{1,2}$)[-._A-Za-z0-9]{1,253}$/);
+const ContentKey = z.string().regex(/^(?!\.\.|\.$)[-._A-Za-z0-9]{1,253}$/);
 const contentOf = (value: z.ZodType) =>
   z
     .record(ContentKey, value, {
@@ -325,9 +325,15 @@ const Place = Quoted.regex(
   /^(?:\*(?:\.[\w-]+)+|[A-Za-z0-9][\w.-]*(?::\d+)?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)$/,
   'must be HOST[:PORT][/PATH], without a scheme, a tag and a digest',
 );
+const policies = ['NeverContactSource', 'AllowContactingSource'];
 const mirrorsIn = (list: string, place: z.ZodType = Place) => {
   const mirrors = z.array(place, 'must be a list').nullish();
-  const sources = z.array(z.looseObject({ source: place, mirrors }), 'must be a list');
+  const ofDefinition = {
+    mirrors: mirrors.refine((all) => new Set(all).size === (all ?? []).length, 'has one twice'),
+    mirrorSourcePolicy: z.enum(policies, `must be one of ${policies.join(', ')}`).nullish(),
+  };
+  const more = place === Place ? ofDefinition : { mirrors };
+  const sources = z.array(z.looseObject({ source: place, ...more }), 'must be a list');
   return specOf({ [list]: sources.nullish() });
 };
 
@@ -382,6 +388,7 @@ const kinds: Readonly<Record<string, z.ZodType>> = {
   'machineconfiguration.openshift.io/v1 KubeletConfig': specOf({
     autoSizingReserved: Flag,
     logLevel: Count,
+    kubeletConfig: z.looseObject({}, 'must be an object').nullish(),
     machineConfigPoolSelector: Selector,
   }),
   'machineconfiguration.openshift.io/v1 ContainerRuntimeConfig': specOf({

@@ -71,6 +71,11 @@ const secretOf = (type: string, data: object): Given => ({
   ...{ ...configMap, ...within, kind: 'Secret' },
   rest: { type: `kubernetes.io/${type}`, stringData: data },
 });
+const mirrorSet = (mirror: object): Given => ({
+  group: 'config.openshift.io',
+  kind: 'ImageDigestMirrorSet',
+  rest: { spec: { imageDigestMirrors: [{ source: 'a.example/x', ...mirror }] } },
+});
 
 describe('a manifest', () => {
   it.each<[string, Given]>([
@@ -101,6 +106,16 @@ describe('a manifest', () => {
       { ...configMap, kind: 'Namespace', metadata: { name: 'a.b' } },
     ],
     ['a blank in a key of its data', { ...configMap, ...within, rest: { data: { 'a b': '' } } }],
+    [
+      'a key of its data that begins with ..',
+      { ...configMap, ...within, rest: { data: { '..a': '' } } },
+    ],
+    [
+      'a text as kubeletConfig',
+      { kind: 'KubeletConfig', rest: { spec: { kubeletConfig: 'maxPods: 9' } } },
+    ],
+    ['a mirror twice', mirrorSet({ mirrors: ['b.example/x', 'b.example/x'] })],
+    ['another policy of a mirror', mirrorSet({ mirrorSourcePolicy: 'Never' })],
     ['a text as immutable', { ...configMap, ...within, rest: { immutable: 'yes' } }],
     ['another key than its type needs', secretOf('dockerconfigjson', { '.dockercfg': '{}' })],
     ['a byte order mark', secretOf('dockerconfigjson', { '.dockerconfigjson': '\uFEFF{}' })],
