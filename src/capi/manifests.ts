@@ -259,8 +259,10 @@ const namespaced: ReadonlySet<string> = new Set(
   ].flatMap((kinds) => kinds.split(' ')),
 );
 
-const isNamespaced = ({ apiVersion, kind }: Fields): boolean =>
-  namespaced.has(textOf(apiVersion).replace(/[^/]+$/, textOf(kind)));
+function isNamespaced({ apiVersion, kind }: Fields): boolean {
+  const version = textOf(apiVersion);
+  return namespaced.has(version.slice(0, version.lastIndexOf('/') + 1) + textOf(kind));
+}
 
 /** Namespaces that a release makes, and the bootstrap host. */
 const ofRelease = /^(?:default|assisted-installer|(?:openshift|kube)(?:-.*)?)$/;
