@@ -8,13 +8,6 @@ export interface FlagUse {
   readonly text: string | undefined;
 }
 
-/** The result of splitting a command line. */
-interface FlagScan {
-  readonly uses: readonly FlagUse[];
-  /** The arguments from the first one that is not a flag. */
-  readonly rest: readonly string[];
-}
-
 /** A program's rules for its command line. */
 interface FlagRules {
   /** Undefined for an unknown flag. */
@@ -28,13 +21,14 @@ interface FlagRules {
 /**
  * Splits a command line by the rules of Go's `flag` package. assisted-installer uses it, and its
  * callers rely on the rules: `-x` is `--x`; a value follows, also after `=`; a boolean takes a
- * value only after `=`; the first word that is not a flag, or `--`, ends the flags.
+ * value only after `=`; the first word that is not a flag, or `--`, ends the flags and begins the
+ * rest.
  * @throws AgentError `cli.bad-flag`, or the error of `unknown`
  */
 export function scanFlags(
   argv: readonly string[],
   { lookup, unknown, refuse = raise }: FlagRules,
-): FlagScan {
+): { readonly uses: readonly FlagUse[]; readonly rest: readonly string[] } {
   const uses: FlagUse[] = [];
   for (let at = 0; at < argv.length; at += 1) {
     const word = argv[at] ?? '';

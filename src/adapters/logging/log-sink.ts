@@ -94,23 +94,17 @@ const streamVersion = 1;
 /** Minimum interval between progress events of one step, in milliseconds. */
 const progressEvery = 200;
 
-/** The event stream for programs: one JSON object per line. */
-export interface EventStream {
-  readonly sink: Sink;
-  /** Resolves when all events are written, or after a second. */
-  readonly close: () => Promise<void>;
-}
-
 /**
- * Opens the event stream.
+ * Opens the event stream for programs: one JSON object per line. `close` resolves when all events
+ * are written, or after a second.
  * @param to a path, or `fd:3` for an open descriptor
  * @throws AgentError `log.not-opened`
  */
-export function openEventStream(to: string, mask: (text: string) => string): EventStream {
+export function openEventStream(to: string, mask: (text: string) => string) {
   const writer = lineWriter(descriptorOf(to));
   const isDue = progressThrottle();
   return {
-    sink: (event) => {
+    sink: (event: RunEvent): void => {
       if (isDue(event)) writer.write(`${mask(JSON.stringify({ v: streamVersion, ...event }))}\n`);
     },
     close: () => writer.close(),
