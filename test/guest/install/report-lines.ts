@@ -14,7 +14,7 @@ export const linesOf = (report: string, fact: string): readonly string[] =>
 export const errorsIn = (events: readonly RunEvent[]): readonly RunEvent[] =>
   events
     // The live system has no podman to collect logs with and no nmcli, which the agent warns of.
-    .filter((event) => 'step' in event && event.step.startsWith('image/'))
+    .filter((event) => 'step' in event && /^(?:image|layering)\//.test(event.step))
     .filter(
       (event) =>
         ['step.retrying', 'step.failed'].includes(event.type) ||
