@@ -229,7 +229,7 @@ function describeClusterctl(): void {
     folder = await mkdtemp(join(tmpdir(), 'bootwright-clusterctl-'));
     await run('sh', ['-ec', ofGuide('image=')], { cwd: top });
     const own = parse(ofGuide('# ~/.cluster-api/clusterctl.yaml')) as ClusterctlConfig;
-    const besides = parse(ofGuide('# besides, in')) as ClusterctlConfig;
+    const besides = parse(ofGuide('# also in')) as ClusterctlConfig;
     const providers = [...own.providers, ...besides.providers];
     await writeFile(at('config.yaml'), JSON.stringify({ ...besides, providers }));
     for (const [url, image, minor] of [
