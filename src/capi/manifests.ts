@@ -26,6 +26,7 @@ import {
 } from '../layering/manifests/bootstrap-manifests.ts';
 import { operatorPools, withoutMadeSecret } from '../layering/manifests/check-manifests.ts';
 import { lintMachineConfig } from '../layering/manifests/lint-machine-config.ts';
+import { secretTexts } from '../layering/registry/credentials.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../lib/fields.ts';
 import { jsonIn } from '../lib/json.ts';
 import { AgentError } from '../model/failure.ts';
@@ -198,12 +199,17 @@ function titleOf({ value }: SourceObject): string | undefined {
 
 /** A key in the content of a ConfigMap or a Secret (Kubernetes, `IsConfigMapKey`). */
 const ContentKey = z.string().regex(/^(?!\.\.|\.$)[-._A-Za-z0-9]{1,253}$/);
-const contentOf = (value: z.ZodType) =>
+/** The API server takes null for an empty text. */
+const contentOf = (value: z.ZodType<string | null>) =>
   z
-    .record(ContentKey, value, {
-      error: ({ code }) =>
-        code === 'invalid_key' ? 'is no key: it has letters, digits, -, _ and .' : undefined,
-    })
+    .record(
+      ContentKey,
+      value.transform((text) => text ?? ''),
+      {
+        error: ({ code }) =>
+          code === 'invalid_key' ? 'is no key: it has letters, digits, -, _ and .' : undefined,
+      },
+    )
     .nullish();
 const texts = contentOf(Quoted.nullable());
 const isBase64 = (text: string): boolean =>
@@ -219,15 +225,6 @@ const keysOfType: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/tls': ['tls.crt', 'tls.key'],
   'kubernetes.io/ssh-auth': ['ssh-privatekey'],
 };
-
-/** The content of a Secret as text, by key. `stringData` comes before `data`. */
-const contentOfSecret = ({ data, stringData }: Fields): ReadonlyMap<string, string> =>
-  new Map([
-    ...Object.entries(fieldsOf(data)).map(
-      ([key, value]) => [key, Buffer.from(textOf(value), 'base64').toString()] as const,
-    ),
-    ...Object.entries(fieldsOf(stringData)).map(([key, value]) => [key, textOf(value)] as const),
-  ]);
 
 const versionExpected = 'is expected, as v1 or apps/v1';
 const kindExpected = 'is expected, one word as ConfigMap';
@@ -371,9 +368,9 @@ const kinds: Readonly<Record<string, z.ZodType>> = {
     type: Quoted.nullish(),
   }).check(({ value, issues }) => {
     if (issues.length > 0) return;
-    const content = contentOfSecret(value as Fields);
+    const content = secretTexts(value as Fields);
     for (const key of keysOfType[value.type ?? ''] ?? []) {
-      const text = content.get(key);
+      const text = content[key];
       const isJson = !key.startsWith('.docker') || isFields(jsonIn(text ?? ''));
       if (text !== undefined && isJson) continue;
       const message = `${value.type} needs ${key}${isJson ? '' : ' with an object in JSON'}`;
