@@ -143,12 +143,15 @@ function otherKind(head: Buffer): string | undefined {
   return text.startsWith('{') ? 'a JSON document' : undefined;
 }
 
+const kindsByName: Readonly<Record<string, string>> = {
+  iso: 'an ISO image',
+  qcow2: 'a qcow2 image',
+  vmdk: 'a VMDK image',
+  vhd: 'a VHD image',
+};
+
 /** The content of an xz file by its name: `fedora-coreos-…-qemu.x86_64.qcow2.xz`. */
 function namedKind(origin: string): string | undefined {
-  const [, kind] = /\.(iso|qcow2|vmdk|vhd)\.xz(?:[?#]|$)/i.exec(origin) ?? [];
-  if (kind === undefined) return undefined;
-  const name = kind.toLowerCase();
-  return name === 'iso'
-    ? 'an ISO image'
-    : `a ${name === 'qcow2' ? name : name.toUpperCase()} image`;
+  const [, name = ''] = /\.(iso|qcow2|vmdk|vhd)\.xz(?:[?#]|$)/i.exec(origin) ?? [];
+  return kindsByName[name.toLowerCase()];
 }
