@@ -104,7 +104,7 @@ export const allSuites: readonly Suite[] = [
   // It waits for half of its time, and its guests take no processor from the lab here.
   {
     name: 'nodes',
-    about: 'a pool of three virtual machines that gets another image',
+    about: 'a pool of two virtual machines that gets another image',
     parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
     needsBundle: true,
     tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },

@@ -41,18 +41,18 @@ export interface RollOut {
   readonly said: Readonly<Record<string, readonly string[]>>;
   /** `layer status` while the first node could not be drained. */
   readonly held: PoolProgress;
-  /** And once the last one had come back with the image before. */
+  /** And once the second one had come back with the image before. */
   readonly fellBack: PoolProgress;
-  /** The last node, once its pool has the image before again. */
+  /** The second node, once its pool has the image before again. */
   readonly takenBack: SeenNode | undefined;
 }
 
 /**
- * The machines: one that cannot be drained, one that dies, one that boots the system before; they
+ * The machines: one that cannot be drained and then dies, and one that boots the system before; they
  * go in this order.
  */
-export const [held, killed, back] = ['held', 'killed', 'back'] as const;
-const names = [held, killed, back];
+export const [held, back] = ['held', 'back'] as const;
+const names = [held, back];
 
 /**
  * Makes the system before the first entry of the boot loader once the new one is it, as a person at
@@ -135,10 +135,10 @@ export const waitsFor = ({ nodes }: PoolProgress, node: string): string =>
   nodes.find(({ name }) => name === node)?.waitsFor ?? '';
 
 /**
- * Three machines, each with the agent of its node, on the real API server with the controller of
- * pools. Their pool gets another image: the first node has a pod that must stay, the second one
- * loses its power on the way down, and the third one boots the system before. Then the pool gets
- * the image before again.
+ * Two machines, each with the agent of its node, on the real API server with the controller of
+ * pools. Their pool gets another image: the first node has a pod that must stay and loses its power
+ * on the way down, and the second one boots the system before. Then the pool gets the image before
+ * again.
  */
 export async function rollOutToGuests(folder: string): Promise<RollOut> {
   await using open = new AsyncDisposableStack();
@@ -198,24 +198,20 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
     node.state === 'Done' && node.currentImage === image && !node.isCordoned;
 
   await start(held);
-  await start(killed);
+  await start(back);
   await record.until(held, ({ isReady }) => isReady);
-  await record.until(killed, ({ isReady }) => isReady);
+  await record.until(back, ({ isReady }) => isReady);
   await putKeptPod(client, 'kept', held);
   await handOver(client, 'second', images.after);
-  await start(back);
   await record.until(held, ({ isCordoned }) => isCordoned);
   const ofHeld = await until(over.signal, async () => {
     const status = await layerStatus(programs);
     return waitsFor(status, held).startsWith('drain blocked') ? status : undefined;
   });
   await allowDisruptions(client, 'kept', 1);
+  await machine(held).waitForLine(/rebooting the host into/);
+  await machine(held).powerCut();
   await record.until(held, isOn(images.after));
-
-  await record.until(killed, ({ desiredImage }) => desiredImage === images.after);
-  await machine(killed).waitForLine(/rebooting the host into/);
-  await machine(killed).powerCut();
-  await record.until(killed, isOn(images.after));
 
   await record.until(back, (node) => node.state === 'Degraded' || isOn(images.after)(node));
   if (record.node(back)?.state === 'Done') throw new Error(`${back} did not come back`);
