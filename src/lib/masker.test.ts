@@ -28,6 +28,20 @@ describe('the masker', () => {
     expect(maskerOf(secret).mask(text)).toBe(masked);
   });
 
+  it.each([
+    ['of a redirect', 'from https://me:pw@cdn.example/a?b#c', 'from https://***@cdn.example/a?b#c'],
+    ['in JSON', '{"u":"ftp://me:p@w@h","m":"a@b"}', '{"u":"ftp://***@h","m":"a@b"}'],
+  ])('masks the user of a URL that no setting has: %s', (_, text, shown) => {
+    expect(masker().mask(text)).toBe(shown);
+  });
+
+  it.each([
+    ['an image by its digest', 'docker://image@sha256:ab docker://h/image@sha256:ab'],
+    ['a URL without a user beside an address', '{"u":"https://host","m":"a@b"} https://h/@b a@b'],
+  ])('keeps %s', (_, text) => {
+    expect(masker().mask(text)).toBe(text);
+  });
+
   const long = 'abcdefghijklmnopqrstuvwxyz0123456789';
   it.each([
     ['masks a secret whose end is cut off', `said: ${long.slice(0, 20)}`, 'said: ***'],

@@ -1,22 +1,25 @@
 import { MASK, Secret } from '../model/secret.ts';
 import { SecretUrl } from './secret-url.ts';
-import { hiddenInWords } from './shown-url.ts';
+import { hiddenInWords, withoutUsers } from './shown-url.ts';
 
-/** Removes secrets from text, in every encoded form. */
+/**
+ * Removes known secrets from text, in every encoded form, and the users and passwords of all URLs:
+ * a redirect or a config of others may name such a URL.
+ */
 export interface Masker {
   /** Adds a secret, which is masked from now on. */
   readonly register: (secret: Secret) => void;
   readonly mask: (text: string) => string;
 }
 
-/** A masker without secrets. */
+/** A masker that knows no secret yet. */
 export function masker(): Masker {
   const known: SecretForms = { short: new Set(), heads: new Map(), tails: new Map() };
   return {
     register: (secret) => {
       for (const form of formsOf(secret.reveal())) add(known, form);
     },
-    mask: (text) => masked(text, spansIn(text, known)),
+    mask: (text) => withoutUsers(masked(text, spansIn(text, known))),
   };
 }
 

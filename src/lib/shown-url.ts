@@ -61,6 +61,13 @@ function beforePunctuation(word: string, show: (address: string) => string): str
 }
 
 /**
+ * A text without the users and passwords of its URLs; all else stays, also in JSON. The name of an
+ * image before its digest is no user.
+ */
+export const withoutUsers = (text: string): string =>
+  text.replaceAll(/:\/\/[^\s/"']{1,512}@(?!sha256:)/g, `://${MASK}@`);
+
+/**
  * A text without secrets in any word: users, passwords and queries of URLs, also of invalid ones,
  * and the values of kernel arguments that are passwords.
  */

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { hiddenInWords } from '../../lib/shown-url.ts';
+import { hiddenInWords, withoutUsers } from '../../lib/shown-url.ts';
 import { MASK, Secret } from '../../model/secret.ts';
 import { PullSecret } from './credentials.ts';
 import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from '../../lib/fields.ts';
@@ -71,7 +71,6 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
  */
 const looksSecret: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
-  [/:\/\/[^\s/"']{1,512}@/g, `://${MASK}@`],
   [/\b((?:net)?root=iscsi:)[^\s@]{1,512}@/g, `$1${MASK}@`],
   [/([?&](?:X-Amz-Signature|sig)=)[^\s&"']+/gi, `$1${MASK}`],
   [/\beyJ[\w-]{10,4096}\.[\w-]{10,}(?:\.[\w-]*)?/g, MASK],
@@ -88,7 +87,10 @@ const looksSecret: readonly (readonly [RegExp, string])[] = [
  * values after a name of a secret. It runs second: known secrets are masked by their value.
  */
 export const withoutSecretLooks = (text: string): string =>
-  looksSecret.reduce((masked, [pattern, instead]) => masked.replace(pattern, instead), text);
+  looksSecret.reduce(
+    (masked, [pattern, instead]) => masked.replace(pattern, instead),
+    withoutUsers(text),
+  );
 
 /** Fields of an Ignition config that name a part, and contain none of its content. */
 const structuralFields = new Set([
