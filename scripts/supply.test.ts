@@ -81,7 +81,7 @@ describe('the image', () => {
     expect(lines).toEqual([
       'FROM ${BASE} AS base',
       'FROM --platform=${BUILDPLATFORM} ${BUILD} AS build',
-      'RUN npm ci --no-audit --no-fund',
+      'RUN npm ci --omit=dev --no-audit --no-fund',
       'RUN node scripts/build.ts',
       'RUN node scripts/build/choose.ts /base /image',
       'FROM scratch',
