@@ -1,5 +1,12 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
@@ -15,7 +22,7 @@ import { diskFailures } from '../../src/steps/disk/failures.ts';
 import { shownOn } from '../guides/follow-guide.ts';
 import { authority } from '../support/authority.ts';
 import { buildBy, openContainerStore, withImageRoot } from '../support/container-store.ts';
-import { startSecureRegistry } from './lane/secure-registry.ts';
+import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -31,8 +38,16 @@ const { INSTALLER_IMAGE: guideImage = '', CONTROLLER_IMAGE: guideController } = 
   }
 ).data;
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-image-test-'));
+const pushLine = shownOn('docs/image.md', 'npm run image -- --push');
+let registry: SecureRegistry;
+let registryAccess: readonly string[];
 
 beforeAll(async () => {
+  registry = await startSecureRegistry(join(folder, 'registry'));
+  const [authority, auth] = ['authority.pem', 'auth.json'].map((file) => join(folder, file));
+  writeFileSync(authority ?? '', registry.authority);
+  writeFileSync(auth ?? '', registry.pullSecret);
+  registryAccess = [`SSL_CERT_FILE=${authority ?? ''}`, `REGISTRY_AUTH_FILE=${auth ?? ''}`];
   // All builds have this name, unless a test sets another.
   const built = 'localhost/bootwright:latest';
   const cross = shownOn('docs/image.md', 'npm run image -- --platform').replace('arm64', foreign);
@@ -40,13 +55,16 @@ beforeAll(async () => {
   await store.run('podman', 'tag', built, foreignName);
   await buildBy(store, shownOn('docs/image.md', 'podman build'));
   await store.run('podman', 'tag', built, plainName);
-  await buildBy(store, shownOn('docs/image.md', 'npm run image'));
+  // npm of the build reaches its registry with the certificates and settings of the base.
+  const push = pushLine.replace('registry.example.com', registry.address);
+  await buildBy(store, `${registryAccess.join(' ')} ${push}`);
   await store.run('podman', 'tag', built, name);
   await store.run('podman', 'tag', built, guideImage);
 });
 
 afterAll(async () => {
   await store.run('podman', 'untag', name, guideImage);
+  await registry[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
 
@@ -126,6 +144,20 @@ describe('the image', () => {
         },
       },
     });
+  });
+
+  it('is in the registry to which it was pushed', async () => {
+    const [, tag = ''] = /bootwright:(\S+)$/.exec(pushLine) ?? [];
+    const pushed = `docker://${registry.address}/bootwright:${tag}`;
+    const config = await store.run(
+      'env',
+      ...registryAccess,
+      'skopeo',
+      'inspect',
+      '--config',
+      pushed,
+    );
+    expect(JSON.parse(config)).toMatchObject({ config: { Entrypoint: ['/usr/bin/installer'] } });
   });
 
   it.each([name, foreignName])('has at most 60 MB of compressed layers: %s', async (image) => {

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildBy, openContainerStore } from '../support/container-store.ts';
+import { openContainerStore } from '../support/container-store.ts';
 import { mirrorsPath, renderMirrors } from '../../src/settings/image-mirrors.ts';
-import { followGuide, shownOn } from '../guides/follow-guide.ts';
+import { followGuide } from '../guides/follow-guide.ts';
 import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 
 const run = promisify(execFile);
@@ -117,16 +117,4 @@ it('the commands of air-gapped.md copy an image to the registry of a site', asyn
   } finally {
     await store.run('podman', 'untag', own, own);
   }
-});
-
-it('the command of docs/image.md builds and pushes the image', async () => {
-  const store = openContainerStore();
-  const line = shownOn('docs/image.md', 'npm run image -- --push');
-  const access = `SSL_CERT_FILE=${at('authorities.pem')} REGISTRY_AUTH_FILE=${at('auth.json')}`;
-  // npm of the build reaches its registry with the certificates and settings of the base.
-  await buildBy(store, `${access} ${line.replace('registry.example.com', registry.address)}`);
-  const [, tag = ''] = /bootwright:(\S+)$/.exec(line) ?? [];
-  expect(await configOf(`bootwright:${tag}`)).toMatchObject({
-    config: { Entrypoint: ['/usr/bin/installer'] },
-  });
 });
