@@ -254,7 +254,7 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
 
   it('a service that is gone since the write costs only a minute at the end', () => {
     const events = powerCut.second.runs[0]?.events;
-    expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: \d+%$/);
+    expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: (?:\d+%)?$/);
     // Fifteen seconds for the state of the logs, sixty for the last report; the rest is work. The
     // other guest, whose service stays, has about the same work, and others slow down both.
     expect(secondsAtEnd(events)).toBeLessThan(

@@ -47,7 +47,7 @@ beforeAll(async () => {
   await Promise.all([
     (async () => {
       // All that differs from the installation by a medium has happened by then.
-      const until = /"type":"step.started","step":"image\/write"/;
+      const until = /"type":"step.finished","step":"ignition\/fetch-host"/;
       master = await installFromNetwork(site, 'grub', { until });
       networkWorker = await installFromNetwork(site, 'ipxe', { until });
     })(),
@@ -91,9 +91,7 @@ describe('deploy/pxe and deploy/host, with the digest of the image', () => {
   });
 
   it('start a worker by iPXE with the Ignition of the web server', () => {
-    expect(endedSteps(networkWorker)).toEqual(
-      expect.arrayContaining(['disk/clean', 'ignition/fetch-host']),
-    );
+    expect(endedSteps(networkWorker)).toContain('ignition/fetch-host');
   });
 
   it('start a control-plane node by GRUB with the Ignition of the live system', () => {
@@ -101,9 +99,7 @@ describe('deploy/pxe and deploy/host, with the digest of the image', () => {
     expect(master.events).toContainEqual(
       expect.objectContaining({ type: 'run.started', role: 'master' }),
     );
-    expect(endedSteps(master)).toEqual(
-      expect.arrayContaining(['disk/clean', 'ignition/fetch-host']),
-    );
+    expect(endedSteps(master)).toContain('ignition/fetch-host');
   });
 });
 
