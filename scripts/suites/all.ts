@@ -14,6 +14,8 @@ export interface Suite {
   readonly isByNameOnly?: true;
   /** Whether it runs the built program. */
   readonly needsBundle?: true;
+  /** It keeps both of two cores busy: it counts as two suites of those that run at once. */
+  readonly hasGuests?: true;
   /** The vitest project; the static suite has none. */
   readonly tests?: VitestProject;
 }
@@ -51,7 +53,16 @@ export const allSuites: readonly Suite[] = [
     about: 'whole installs in virtual machines with the real coreos-installer',
     parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data', 'capi'],
     needsBundle: true,
+    hasGuests: true,
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
+  },
+  {
+    name: 'nodes',
+    about: 'a pool of two virtual machines that gets another image',
+    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    hasGuests: true,
+    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   {
     name: 'lab',
@@ -100,14 +111,6 @@ export const allSuites: readonly Suite[] = [
     parts: ['kube-api', 'kube-crds', 'kube-data', 'kubectl', 'capi'],
     needsBundle: true,
     tests: capiTests,
-  },
-  // It waits for half of its time, and its guests take no processor from the lab here.
-  {
-    name: 'nodes',
-    about: 'a pool of two virtual machines that gets another image',
-    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
-    needsBundle: true,
-    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {
