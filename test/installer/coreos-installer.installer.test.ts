@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -6,10 +7,13 @@ import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
+import { loopbackRelay } from '../../src/adapters/image-relay/loopback-relay.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
 import { valueMistake } from '../../src/settings/writer-args.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { argsToKeep, readTable } from '../../src/steps/disk/kept.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
+import { fakeWeb } from '../support/fake-web.ts';
 import { compareWithRecording, progressLines, runInstaller, serveImage } from './real-installer.ts';
 import { createLoopDisk, type LoopDisk, readDisk } from './loop-disk.ts';
 
@@ -88,6 +92,34 @@ describe('coreos-installer on a loop device', () => {
   });
 });
 
+describe('an image that the relay passes on', () => {
+  /** Writes it by the relay, with a digest from the settings. */
+  async function relayed(sha256: string) {
+    const url = 'https://images.example/tiny.raw';
+    const relay = loopbackRelay({ web: fakeWeb().with(url, raw()), clock: systemClock });
+    const served = await relay.serve({ url, sha256 }, { signal: new AbortController().signal });
+    try {
+      const { code } = await runInstaller({ options: fromUrl(served.url), device: disk.device });
+      return { code, failure: served.outcome().failure?.code };
+    } finally {
+      await served.close();
+    }
+  }
+
+  it('is written byte for byte with the right digest', async () => {
+    const sha256 = createHash('sha256').update(raw()).digest('hex');
+    expect(await relayed(sha256)).toEqual({ code: 0, failure: undefined });
+    expect(readDisk(disk.path, 0, 64 * 1024 * 1024).equals(raw())).toBe(true);
+  });
+
+  it('leaves neither boot code nor a partition with a wrong one', async () => {
+    expect(await relayed('a'.repeat(64))).toEqual({ code: 1, failure: 'image.wrong-digest' });
+    const [bootCode, table] = [readDisk(disk.path, 0, 440), readDisk(disk.path, 1024, 16_384)];
+    expect(bootCode.every((byte) => byte === 0)).toBe(true);
+    expect(table.every((byte) => byte === 0)).toBe(true);
+  });
+});
+
 describe('a value of an option', () => {
   const values: readonly (readonly [option: string, values: readonly string[]])[] = [
     ['console', ['tty0', 'hvc0', 'ttysclp0', 'tty1', 'ttyX', 'TTY0', '']],
@@ -121,7 +153,10 @@ describe('a partition that coreos-installer keeps', () => {
   const kept =
     'label: gpt\n3 : start=96MiB, size=16MiB, name=data, uuid=11111111-2222-4333-8444-555555555555\n';
 
-  it('gets another number, which a resumed agent uses', async () => {
+  it.each([
+    ['by its number', 'save-partindex', '3'],
+    ['by its label', 'save-partlabel', 'dat*'],
+  ])('gets another number, which a resumed agent uses: %s', async (_, option, value) => {
     execFileSync('sfdisk', ['--quiet', '--no-reread', '--no-tell-kernel', disk.device], {
       input: kept,
     });
@@ -131,12 +166,12 @@ describe('a partition that coreos-installer keeps', () => {
     const [data] = await table();
     expect(data).toMatchObject({ number: 3, label: 'data', startBytes: 96 * 1024 ** 2 });
     const target = { path: disk.device, kept: data === undefined ? [] : [data] };
-    const args = ['--save-partindex', '3'];
-    const saved = [{ option: 'save-partindex', value: '3' }];
+    const args = [`--${option}`, value];
+    const saved = [{ option, value }];
     const write = async (options: readonly string[]) =>
       (await runInstaller({ options: [...fromFile(), ...options], device: disk.device })).stderr;
     const first = argsToKeep(target, args, saved, await table());
-    expect(first).toEqual(args);
+    expect(first).toEqual(['--save-partindex', '3']);
     expect(await write(first)).toContain('Saving partition 3 ("data") to new partition 5');
     const second = argsToKeep(target, args, saved, await table());
     expect(second).toEqual(['--save-partindex', '5']);

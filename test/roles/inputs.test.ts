@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
+import type { Storage } from '../../src/ignition/types.ts';
 import { downloadOf } from '../support/download.ts';
 import { bootstrapFile } from './control-plane.ts';
 import { cornerOf, type Kind } from './corners.ts';
@@ -189,6 +190,31 @@ const inputs: Readonly<Record<string, Input>> = {
   },
 };
 
+interface LostKept {
+  readonly code: string;
+  /** The label of the partition that is to be kept; the disk has one with the label data. */
+  readonly label: string;
+  /** Of the Ignition config of the host. */
+  readonly storage?: Storage;
+}
+
+/** Partitions that cannot be kept. */
+const lostKept: Readonly<Record<string, LostKept>> = {
+  'a missing partition label': { code: 'image.partition-missing', label: 'precious' },
+  'what a wipeTable of its Ignition would wipe': {
+    code: 'disk.keep-wiped',
+    label: 'data',
+    storage: { disks: [{ device: '/dev/disk/by-id/wwn-0x5000c500a1b2c301', wipeTable: true }] },
+  },
+  'what a wipeFilesystem of its Ignition would wipe by its label': {
+    code: 'disk.keep-wiped',
+    label: 'data',
+    storage: {
+      filesystems: [{ device: '/dev/disk/by-partlabel/data', format: 'xfs', wipeFilesystem: true }],
+    },
+  },
+};
+
 /** A single node merges only the Ignition config of its service with its rendered one. */
 const has = (kind: Kind, { kinds: given, config }: Input): boolean =>
   given === undefined
@@ -228,10 +254,14 @@ describe('does not change a disk', () => {
     expect(machine.devices.all()).toEqual(before);
   });
 
-  it.each(kinds)('of a %s that keeps a missing partition label', async (kind) => {
+  const kept = kinds.flatMap((kind) =>
+    Object.entries(lostKept).map(([name, input]) => [kind, name, input] as const),
+  );
+
+  it.each(kept)('of a %s that keeps %s', async (kind, _, { code, label, storage = {} }) => {
     const config = cornerOf(kind, {
       disk: { format: ['/dev/sdb'] },
-      image: { writerArgs: ['--save-partlabel', 'precious'] },
+      image: { writerArgs: ['--save-partlabel', label] },
     });
     const leftovers = 'data' as const;
     const world = newWorld({
@@ -243,9 +273,11 @@ describe('does not change a disk', () => {
         ],
       },
     });
+    const ignition = JSON.stringify({ ignition: { version: '3.2.0' }, storage });
+    world.inventory.answering({ hostIgnition: () => Promise.resolve(downloadOf(ignition)) });
     const before = structuredClone(world.machine.devices.all());
     const { error } = await live(world, { config, journal: memoryJournal(), commands: 1e6 });
-    expect(error).toMatchObject({ code: 'image.partition-missing' });
+    expect(error).toMatchObject({ code });
     expect(world.machine.devices.all()).toEqual(before);
   });
 });

@@ -40,6 +40,15 @@ const now = (kube: FakeKube) => {
   };
 };
 
+/** The action of the controller once three etcd members are healthy, as a step of its own. */
+const putBack = step({
+  id: 'test/put-etcd-back',
+  title: 'Put etcd back',
+  uses: ['kube'],
+  limit: minutes(1),
+  run: putEtcdBack,
+});
+
 describe('cluster/patch-etcd', () => {
   it.each<[string, ConfigInput]>([
     ['a release that does not need it', { cluster: { openshiftVersion: '4.7.0' } }],
@@ -72,6 +81,19 @@ describe('cluster/patch-etcd', () => {
       expect.objectContaining({ type: 'wait.updated', status: 'there is no etcd/cluster yet' }),
     );
     expect(now(kube).overrides).toEqual({ [flag]: true });
+  });
+
+  it('is done on request for a release that does not need it, and is taken back', async () => {
+    const kube = fakeKube().put(etcds, etcd({ a: 1 }));
+    const onRequest: ConfigInput = {
+      ...config,
+      cluster: { openshiftVersion: '4.20.1' },
+      bootstrap: { etcdOverride: 'always' },
+    };
+    await runStep(patchEtcd, { kube, config: onRequest, facts, host: bootkubeHost() });
+    expect(now(kube)).toEqual({ overrides: { a: 1, [flag]: true }, record: '{"a":1}' });
+    await runStep(putBack, { kube });
+    expect(now(kube)).toEqual({ overrides: { a: 1 }, record: undefined });
   });
 
   it('keeps the first record when it is run again', async () => {
@@ -120,15 +142,6 @@ describe('cluster/patch-etcd', () => {
     });
     expect(failure).toMatchObject({ code: 'cluster.etcd-not-overridden', kind: 'cluster' });
   });
-});
-
-/** The action of the controller once three etcd members are healthy, as a step of its own. */
-const putBack = step({
-  id: 'test/put-etcd-back',
-  title: 'Put etcd back',
-  uses: ['kube'],
-  limit: minutes(1),
-  run: putEtcdBack,
 });
 
 describe('putEtcdBack', () => {

@@ -108,6 +108,20 @@ describe('the pause of the pools', () => {
     expect(pausesIn(kube)).toEqual(free);
   });
 
+  it('stays when the cluster does not keep the status of an image', async () => {
+    const kube = bothPools();
+    const deaf: Kube = {
+      ...kube,
+      patch: (ref, patch, signal) =>
+        ref.kind.plural === 'machineosbuilds' && patch.subresource === 'status'
+          ? Promise.resolve({ metadata: { name: ref.name } })
+          : kube.patch(ref, patch, signal),
+    };
+    const { failure } = await tryStep(handOverServed, runOn(deaf));
+    expect(failure).toMatchObject({ code: 'layering.not-kept' });
+    expect(pausesIn(kube)).toEqual(paused);
+  });
+
   it('covers all pools before the first image and stays when the run is stopped', async () => {
     const kube = bothPools();
     const stop = new AbortController();

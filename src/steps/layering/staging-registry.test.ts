@@ -41,6 +41,18 @@ describe('layering/start-registry', () => {
     );
   });
 
+  it('does not grow a partition of another disk that has taken the name', async () => {
+    const { host } = run();
+    host.on(['lsblk', rest]).prints(lsblkOutput({ ...disk, serial: 'S2' }));
+    const target = targetOf({ ...disk, serial: 'S1' });
+    const { failure } = await tryStep(startRegistry, {
+      ...run(host),
+      facts: { ...facts, disk: target },
+    });
+    expect(failure).toMatchObject({ code: 'disk.changed' });
+    expect(host.ran.filter(([program = '']) => /grow|^mount/.test(program))).toEqual([]);
+  });
+
   it('starts the configured registry image', async () => {
     const { host } = run();
     const config = { layering: { ...laneConfig.layering, registryImage: 'r.example.com/r:2' } };

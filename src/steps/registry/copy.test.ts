@@ -209,6 +209,17 @@ describe('registry/copy after an earlier attempt', () => {
     ]);
   });
 
+  it.each([0, 1, 2])('stops after %d steps when the disk has been replaced', async (after) => {
+    const host = applianceHost([]);
+    const steps = () => host.ran.filter(([one = '']) => /growpart|bash/.test(one)).length;
+    const disks = (serial: string) => lsblkOutput({ ...disk, serial });
+    host.on(['lsblk', rest]).answers(() => disks(steps() < after ? 'S1' : 'S2'));
+    const target = targetOf({ ...disk, serial: 'S1' });
+    const { failure } = await tryStep(copyRegistry, { host, facts: { ...facts, disk: target } });
+    expect(failure).toMatchObject({ code: 'disk.changed' });
+    expect(steps()).toBe(after);
+  });
+
   it('waits until udev has processed the grown partition', async () => {
     const host = applianceHost([], '/dev/sda9');
     host.on(['udevadm', rest]).answers(() => {
