@@ -11,6 +11,7 @@ import {
   capiNames,
   clusters,
   controlPlanes,
+  type ControlPlaneSpec,
   ownNames,
 } from '../../src/capi/api.ts';
 import {
@@ -345,6 +346,23 @@ describe('three masters and two workers', () => {
       (await rig.client.list({ kind: capiMachines, ...place })).filter(isOfControlPlane),
     ).toHaveLength(4);
     await isTrue(clusters, 'ControlPlaneMachinesReady');
+  });
+
+  it('requests another release from the operator of the cluster version', async () => {
+    const { client } = rig.guest;
+    const ref = { kind: controlPlanes, ...place, name: cluster };
+    const spec = (await rig.client.get(ref))?.['spec'] as ControlPlaneSpec;
+    const version = { kind: clusterVersions, name: 'version' };
+    const history = [
+      { state: 'Completed', version: spec.distributionVersion, image: spec.releaseImage },
+    ];
+    await client.merge(version, { status: { history } });
+    const releaseImage = `registry.example/release@sha256:${'1'.repeat(64)}`;
+    await rig.client.merge(ref, { spec: { releaseImage, distributionVersion: '4.20.1' } });
+    await isTrue(controlPlanes, 'Upgrading');
+    expect(partOf(await client.get(version), 'spec')).toEqual({
+      desiredUpdate: { image: releaseImage, version: '4.20.1', force: false },
+    });
   });
 
   it('deletes a cluster with all its objects', async () => {
