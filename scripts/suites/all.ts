@@ -46,7 +46,10 @@ const guestParts = [
 
 const capiTests = { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 };
 
-/** Every suite; those that take longest come first, because the others run beside them. */
+/**
+ * Every suite; those that take longest come first, because the others run beside them, and those that
+ * mostly wait run beside the guests.
+ */
 export const allSuites: readonly Suite[] = [
   {
     name: 'guest',
@@ -57,6 +60,20 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   {
+    name: 'lab',
+    about: 'every scenario of the lab, an installation behind a proxy, configurations of deploy',
+    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
+  },
+  {
+    name: 'capi',
+    about: 'both providers with the real Cluster API core, and infrastructure in memory',
+    parts: ['kube-api', 'kube-crds', 'kube-data', 'kubectl', 'capi'],
+    needsBundle: true,
+    tests: capiTests,
+  },
+  {
     name: 'nodes',
     about: 'a pool of two virtual machines that gets another image',
     parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
@@ -65,11 +82,11 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   {
-    name: 'lab',
-    about: 'every scenario of the lab, an installation behind a proxy, configurations of deploy',
-    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
+    name: 'process',
+    about: 'real processes: nsenter, signals, locks, recorded traces',
+    parts: ['apt-packages', 'older-npm', 'coreos-installer'],
     needsBundle: true,
-    tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
+    tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
   },
   {
     name: 'kube',
@@ -90,13 +107,6 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
   },
   {
-    name: 'process',
-    about: 'real processes: nsenter, signals, locks, recorded traces',
-    parts: ['apt-packages', 'older-npm', 'coreos-installer'],
-    needsBundle: true,
-    tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
-  },
-  {
     name: 'installer',
     about: 'the real coreos-installer on loop devices',
     parts: [
@@ -104,13 +114,6 @@ export const allSuites: readonly Suite[] = [
       ...['nmstatectl', 'network-manager'],
     ],
     tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
-  },
-  {
-    name: 'capi',
-    about: 'both providers with the real Cluster API core, and infrastructure in memory',
-    parts: ['kube-api', 'kube-crds', 'kube-data', 'kubectl', 'capi'],
-    needsBundle: true,
-    tests: capiTests,
   },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {

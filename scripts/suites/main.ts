@@ -78,9 +78,9 @@ const vitest = join(import.meta.dirname, '../../node_modules/vitest/vitest.mjs')
 
 /**
  * How many suites run at once, of which one with guests counts as two: most others wait half of
- * their time. More than two busy processes on two cores take a quarter more time of a processor.
+ * their time.
  */
-const atOnce = 3;
+const atOnce = 4;
 
 const print = (line: string): void => {
   outputStream('stdout').write(`${line}\n`);
