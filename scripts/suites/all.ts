@@ -47,7 +47,7 @@ const guestParts = [
 const capiTests = { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 };
 
 /**
- * Every suite; those that take longest come first, because the others run beside them, and those that
+ * Every suite. Those that take longest come first, because the others run beside them; those that
  * mostly wait run beside the guests.
  */
 export const allSuites: readonly Suite[] = [
