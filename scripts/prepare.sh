@@ -34,7 +34,7 @@ is_installed() {
       exit 3
     fi
     touch "$cache/npm-ci.lock"
-    echo "packages: npm ci gets the pinned packages and Node 24 (about 30 s, 400 MB)" >&2
+    echo "packages: npm ci gets the pinned packages and Node 24 (about 30 s, 500 MB)" >&2
     if [ "${major%%.*}" -lt 24 ]; then
       mkdir -p "$cache/node-24" && cp .npmrc package.json package-lock.json "$cache/node-24" &&
         (cd "$cache/node-24" && ci --omit=dev --ignore-scripts) || exit
