@@ -65,7 +65,7 @@ function beforePunctuation(word: string, show: (address: string) => string): str
  * image before its digest is no user.
  */
 export const withoutUsers = (text: string): string =>
-  text.replaceAll(/:\/\/[^\s/"']{1,512}@(?!sha256:)/g, `://${MASK}@`);
+  text.replaceAll(/:\/\/[^\s/"']{1,512}@(?!sha256:[\da-f]{64})/g, `://${MASK}@`);
 
 /**
  * A text without secrets in any word: users, passwords and queries of URLs, also of invalid ones,
