@@ -24,6 +24,15 @@ export const handOverTo = (kube: Kube, clock: Clock = fakeClock()) => ({
   clock,
 });
 
+/** A cluster that accepts the statuses of a kind, and does not keep them. */
+export const withoutStatuses = (kube: Kube, plural: string): Kube => ({
+  ...kube,
+  patch: (ref, patch, signal) =>
+    ref.kind.plural === plural && patch.subresource === 'status'
+      ? Promise.resolve({ metadata: { name: ref.name } })
+      : kube.patch(ref, patch, signal),
+});
+
 /** The MachineOSBuild in a cluster. */
 export const buildIn = (kube: FakeKube): KubeObject | undefined =>
   kube.objectsOf(machineOSBuilds)[0];

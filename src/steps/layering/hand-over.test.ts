@@ -7,6 +7,7 @@ import {
   siteCluster,
   crashPointsOf,
   buildIn,
+  withoutStatuses,
 } from '../../../test/layering/hand-over-run.ts';
 import {
   buildNamed,
@@ -137,14 +138,7 @@ describe('a hand-over with an image', () => {
     it.each(['machineosbuilds', 'machineosconfigs'])(
       'fails with layering.not-kept for the status of %s',
       async (plural) => {
-        const kube = siteCluster();
-        const deaf: Kube = {
-          ...kube,
-          patch: (ref, patch, signal) =>
-            ref.kind.plural === plural && patch.subresource === 'status'
-              ? Promise.resolve({ metadata: { name: ref.name } })
-              : kube.patch(ref, patch, signal),
-        };
+        const deaf = withoutStatuses(siteCluster(), plural);
         const { failure } = await tryStep(handOverServed, handOverTo(deaf));
         expect(failure).toMatchObject({ code: 'layering.not-kept' });
       },

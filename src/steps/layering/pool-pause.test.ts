@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { bothFacts, bothHost, bothSite } from '../../../test/layering/both-pools.ts';
-import { handOverConfig, handOverTo, key } from '../../../test/layering/hand-over-run.ts';
+import {
+  handOverConfig,
+  handOverTo,
+  key,
+  withoutStatuses,
+} from '../../../test/layering/hand-over-run.ts';
 import { final, rendered } from '../../../test/layering/hand-over-site.ts';
 import { masterOn, nodeObject } from '../../../test/layering/layered-pool.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
@@ -110,14 +115,8 @@ describe('the pause of the pools', () => {
 
   it('stays when the cluster does not keep the status of an image', async () => {
     const kube = bothPools();
-    const deaf: Kube = {
-      ...kube,
-      patch: (ref, patch, signal) =>
-        ref.kind.plural === 'machineosbuilds' && patch.subresource === 'status'
-          ? Promise.resolve({ metadata: { name: ref.name } })
-          : kube.patch(ref, patch, signal),
-    };
-    const { failure } = await tryStep(handOverServed, runOn(deaf));
+    const deaf = runOn(withoutStatuses(kube, 'machineosbuilds'));
+    const { failure } = await tryStep(handOverServed, deaf);
     expect(failure).toMatchObject({ code: 'layering.not-kept' });
     expect(pausesIn(kube)).toEqual(paused);
   });
