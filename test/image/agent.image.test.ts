@@ -1,12 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
@@ -40,14 +33,9 @@ const { INSTALLER_IMAGE: guideImage = '', CONTROLLER_IMAGE: guideController } = 
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-image-test-'));
 const pushLine = shownOn('docs/image.md', 'npm run image -- --push');
 let registry: SecureRegistry;
-let registryAccess: readonly string[];
 
 beforeAll(async () => {
   registry = await startSecureRegistry(join(folder, 'registry'));
-  const [authority, auth] = ['authority.pem', 'auth.json'].map((file) => join(folder, file));
-  writeFileSync(authority ?? '', registry.authority);
-  writeFileSync(auth ?? '', registry.pullSecret);
-  registryAccess = [`SSL_CERT_FILE=${authority ?? ''}`, `REGISTRY_AUTH_FILE=${auth ?? ''}`];
   // All builds have this name, unless a test sets another.
   const built = 'localhost/bootwright:latest';
   const cross = shownOn('docs/image.md', 'npm run image -- --platform').replace('arm64', foreign);
@@ -57,7 +45,7 @@ beforeAll(async () => {
   await store.run('podman', 'tag', built, plainName);
   // npm of the build reaches its registry with the certificates and settings of the base.
   const push = pushLine.replace('registry.example.com', registry.address);
-  await buildBy(store, `${registryAccess.join(' ')} ${push}`);
+  await buildBy(store, `${registryAccess().join(' ')} ${push}`);
   await store.run('podman', 'tag', built, name);
   await store.run('podman', 'tag', built, guideImage);
 });
@@ -67,6 +55,10 @@ afterAll(async () => {
   await registry[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
+
+/** Variables for a command that reaches the registry. */
+const registryAccess = (): readonly string[] =>
+  Object.entries(registry.access).map(([name, path]) => `${name}=${path}`);
 
 const inspected = async (image: string): Promise<object | undefined> => {
   const [one] = JSON.parse(await store.run('podman', 'image', 'inspect', image)) as object[];
@@ -149,14 +141,8 @@ describe('the image', () => {
   it('is in the registry to which it was pushed', async () => {
     const [, tag = ''] = /bootwright:(\S+)$/.exec(pushLine) ?? [];
     const pushed = `docker://${registry.address}/bootwright:${tag}`;
-    const config = await store.run(
-      'env',
-      ...registryAccess,
-      'skopeo',
-      'inspect',
-      '--config',
-      pushed,
-    );
+    const skopeo = ['skopeo', 'inspect', '--config', pushed];
+    const config = await store.run('env', ...registryAccess(), ...skopeo);
     expect(JSON.parse(config)).toMatchObject({ config: { Entrypoint: ['/usr/bin/installer'] } });
   });
 

@@ -36,17 +36,14 @@ const at = (name: string): string => join(folder, name);
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bootwright-mirrors-'));
   registry = await startSecureRegistry(at('registry'));
-  writeFileSync(at('auth.json'), registry.pullSecret);
-  writeFileSync(at('authorities.pem'), registry.authority);
   // The result of update-ca-trust for a host's anchor.
-  environment = { ...process.env, SSL_CERT_FILE: at('authorities.pem') };
+  environment = { ...process.env, ...registry.access };
   mkdirSync(at('image'));
   writeFileSync(at('image/version'), 'Directory Transport Version: 1.1\n');
   writeFileSync(at('image/manifest.json'), manifest);
   writeFileSync(at(`image/${digestOf(config)}`), config);
   const target = `docker://${registry.address}/mirror/ocp:1`;
-  const argv = ['copy', '--authfile', at('auth.json'), `dir:${at('image')}`, target];
-  await run('skopeo', argv, { env: environment });
+  await run('skopeo', ['copy', `dir:${at('image')}`, target], { env: environment });
 });
 
 afterAll(async () => {
@@ -56,9 +53,8 @@ afterAll(async () => {
 
 /** The config of an image in the registry. */
 async function configOf(image: string): Promise<unknown> {
-  const argv = ['inspect', '--config', '--authfile', at('auth.json')];
-  const name = `docker://${registry.address}/${image}`;
-  return JSON.parse((await run('skopeo', [...argv, name], { env: environment })).stdout);
+  const argv = ['inspect', '--config', `docker://${registry.address}/${image}`];
+  return JSON.parse((await run('skopeo', argv, { env: environment })).stdout);
 }
 
 const conf = (mirror: string): string => renderMirrors([{ source, mirrors: [mirror] }]);
@@ -73,7 +69,7 @@ async function manifestAt(image: string, files: { readonly main: string; readonl
     `mount --bind ${at('registries.conf')} /etc/containers/registries.conf`,
     'exec "$@"',
   ].join(' && ');
-  const skopeo = ['skopeo', 'inspect', '--raw', '--authfile', at('auth.json'), `docker://${image}`];
+  const skopeo = ['skopeo', 'inspect', '--raw', `docker://${image}`];
   const options = { env: environment, timeout: 600_000 };
   return (await run('unshare', ['-m', 'sh', '-c', script, 'sh', ...skopeo], options)).stdout;
 }
@@ -106,11 +102,7 @@ it('the commands of air-gapped.md copy an image to the registry of a site', asyn
   writeFileSync(at('Containerfile'), 'FROM scratch\nLABEL of=guide\n');
   await store.run('buildah', 'build', '--tag', own, '--file', at('Containerfile'), folder);
   try {
-    const environmentOfGuide = {
-      ...store.environment,
-      SSL_CERT_FILE: at('authorities.pem'),
-      REGISTRY_AUTH_FILE: at('auth.json'),
-    };
+    const environmentOfGuide = { ...store.environment, ...registry.access };
     const instead = { 'mirror.site.test:8443': registry.address };
     await followGuide('air-gapped.md', environmentOfGuide, { suite: 'image', instead });
     expect(await configOf('bootwright:1')).toMatchObject({ config: { Labels: { of: 'guide' } } });

@@ -20,6 +20,8 @@ export interface SecureRegistry extends AsyncDisposable {
   readonly authority: string;
   /** Its credentials in the form of a pull secret. */
   readonly pullSecret: string;
+  /** Variables with which podman, buildah and skopeo trust it and know its user. */
+  readonly access: Readonly<Record<'SSL_CERT_FILE' | 'REGISTRY_AUTH_FILE', string>>;
   readonly stop: () => Promise<void>;
   readonly start: () => Promise<void>;
   readonly log: () => string;
@@ -39,10 +41,17 @@ export async function startSecureRegistry(folder: string): Promise<SecureRegistr
   const registry = await registryProgram(folder);
   await registry.start();
   const address = `127.0.0.1:${port}`;
+  const pullSecret = pullSecretOf(address, user);
+  const access = {
+    SSL_CERT_FILE: join(folder, 'tls.crt'),
+    REGISTRY_AUTH_FILE: join(folder, 'auth.json'),
+  };
+  writeFileSync(access.REGISTRY_AUTH_FILE, pullSecret);
   return {
     address,
-    authority: readFileSync(join(folder, 'tls.crt'), 'utf8'),
-    pullSecret: pullSecretOf(address, user),
+    authority: readFileSync(access.SSL_CERT_FILE, 'utf8'),
+    pullSecret,
+    access,
     ...registry,
     [Symbol.asyncDispose]: registry.stop,
   };
