@@ -51,6 +51,8 @@ describe('two nodes whose pool gets another image', () => {
   it('complete after a power cut during shutdown with one more reboot', () => {
     expect(layersOf(held)).toEqual([[''], [''], ['second']]);
     expect(historyOf(held, ({ state }) => state)).toEqual(['Done', 'Working', 'Done']);
+    const ready = historyOf(held, ({ isReady }) => isReady);
+    expect(ready).toEqual([true, false, true, false, true]);
   });
 
   it('are degraded when they boot the old image, and stop the roll-out', () => {
